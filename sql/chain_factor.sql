@@ -1,0 +1,43 @@
+{# One level of back-off, only the cells that were seen: ln P(x | parents, y) under a packed key. #}
+CREATE TABLE {{ table }} AS
+WITH cells AS (
+  SELECT
+    {{ key }} AS key,
+    {{ parents_key }} AS parents_key
+    {% for j in classes %}
+    , COALESCE(sum(n) FILTER (WHERE y = {{ j }}), 0) AS n_{{ j }}
+    {% endfor %}
+  FROM (
+    SELECT
+      {% for axis in axes %}
+      {{ axis.code }} AS {{ axis.alias }},
+      {% endfor %}
+      n
+    FROM {{ counts }}
+    WHERE position = {{ position }}
+  )
+  GROUP BY ALL
+),
+parents AS (
+  SELECT
+    parents_key
+    {% for j in classes %}
+    , sum(n_{{ j }}) AS n_{{ j }}
+    {% endfor %}
+  FROM cells
+  GROUP BY parents_key
+)
+{% if role == "cell" %}
+SELECT cells.key AS key
+  {% for j in classes %}
+  , ln((cells.n_{{ j }} + {{ share }}) / (parents.n_{{ j }} + {{ m }})) AS l_{{ j }}
+  {% endfor %}
+FROM cells JOIN parents USING (parents_key)
+{% else %}
+SELECT parents_key AS key
+  {% for j in classes %}
+  , ln({{ share }} / (n_{{ j }} + {{ m }})) AS l_{{ j }}
+  {% endfor %}
+FROM parents
+{% endif %}
+ORDER BY key

@@ -1,0 +1,42 @@
+{# The conditional probability table of one attribute, decoded: seen combinations, every class. #}
+WITH cells AS (
+  SELECT
+    {% for axis in axes %}
+    {{ axis.code }} AS c{{ loop.index0 }},
+    {% endfor %}
+    {{ class_code }} AS y,
+    n
+  FROM {{ prefix }}.counts
+  WHERE position = {{ position }}
+),
+seen AS (
+  SELECT DISTINCT {% for axis in axes %}{{ ", " if not loop.first }}c{{ loop.index0 }}{% endfor %}
+
+  FROM cells
+),
+totals AS (
+  SELECT y{% for axis in axes[1:] %}, c{{ loop.index }}{% endfor %}, sum(n) AS n
+  FROM cells
+  GROUP BY ALL
+)
+SELECT
+  {% for axis in axes %}
+  v{{ loop.index0 }}.label AS {{ axis.name | id }},
+  {% endfor %}
+  k.class AS class,
+  COALESCE(cells.n, 0) AS n,
+  (COALESCE(cells.n, 0) + {{ share }}) / (COALESCE(totals.n, 0) + {{ m }}) AS probability
+FROM seen
+CROSS JOIN {{ prefix }}.classes AS k
+LEFT JOIN cells
+  ON cells.y = k.code{% for axis in axes %} AND cells.c{{ loop.index0 }} = seen.c{{ loop.index0 }}{% endfor %}
+
+LEFT JOIN totals
+  ON totals.y = k.code{% for axis in axes[1:] %} AND totals.c{{ loop.index }} = seen.c{{ loop.index }}{% endfor %}
+
+{% for axis in axes %}
+LEFT JOIN (
+  SELECT code, {{ axis.label }} AS label FROM {{ axis.table }} WHERE attribute = {{ axis.attribute | lit }}
+) AS v{{ loop.index0 }} ON v{{ loop.index0 }}.code = seen.c{{ loop.index0 }}
+{% endfor %}
+ORDER BY {% for axis in axes[1:] %}seen.c{{ loop.index }}, {% endfor %}seen.c0, k.code

@@ -1,0 +1,16 @@
+{# At most `size` rows of the numeric columns, chosen by the shuffled row number alone. #}
+CREATE TABLE {{ table }} AS
+SELECT * EXCLUDE (shuffle, row_key) FROM (
+  SELECT
+    {% for column in columns %}
+    {{ column.value }} AS {{ column.alias }},
+    {% endfor %}
+    {{ weight }} AS w,
+    {{ shuffle }} AS shuffle,
+    {{ row_key }} AS row_key
+  FROM {{ relation }}
+  {{ where }}
+)
+WHERE shuffle < {{ threshold }}
+ORDER BY shuffle, row_key
+LIMIT {{ size }}

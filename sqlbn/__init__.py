@@ -1,0 +1,57 @@
+"""Bayesian-network classifiers learned inside the database.
+
+>>> import sqlbn
+>>> model = sqlbn.fit("examples/adult.parquet", target="class", learner="kdb", k=1)
+>>> model
+<sqlbn model: kdb of 'class', 2 classes, 14 attributes, 48,842 rows>
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from sqlbn.api import drop, evaluate, fit, load, models
+    from sqlbn.errors import SqlbnError, SqlbnWarning
+    from sqlbn.evaluate import Evaluation
+    from sqlbn.model import Model
+
+# Imported on first use: `import sqlbn` stays fast for those who only want its version.
+_HOMES = {
+    "drop": "sqlbn.api",
+    "evaluate": "sqlbn.api",
+    "fit": "sqlbn.api",
+    "load": "sqlbn.api",
+    "models": "sqlbn.api",
+    "Evaluation": "sqlbn.evaluate.losses",
+    "Model": "sqlbn.model",
+    "SqlbnError": "sqlbn.errors",
+    "SqlbnWarning": "sqlbn.errors",
+}
+
+__all__ = [
+    "Evaluation",
+    "Model",
+    "SqlbnError",
+    "SqlbnWarning",
+    "__version__",
+    "drop",
+    "evaluate",
+    "fit",
+    "load",
+    "models",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sqlbn' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

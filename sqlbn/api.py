@@ -1,0 +1,168 @@
+"""The Python API: the words of the CLI as functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlbn.engines import DuckDBEngine, Settings
+from sqlbn.errors import OptionError
+from sqlbn.evaluate.folds import cross_validate
+from sqlbn.evaluate.losses import Evaluation
+from sqlbn.fitting import learn
+from sqlbn.model import Model, evaluate_source
+from sqlbn.options import FitOptions, fit_options
+from sqlbn.progress import ConsoleProgress, Progress
+from sqlbn.sources import Source, open_source
+from sqlbn.store import StoreFile
+from sqlbn.store.spec import read_spec
+
+_SETTINGS = ("memory_limit", "threads", "temp_dir", "seed")
+
+
+def _settings(options: dict[str, Any]) -> Settings:
+    """Take the engine's settings out of the keywords."""
+    given = {key: options.pop(key) for key in _SETTINGS if key in options}
+    return Settings(**{key: value for key, value in given.items() if value is not None})
+
+
+def _open(engine: DuckDBEngine, data: Any, options: FitOptions) -> Source:
+    return open_source(
+        engine,
+        data,
+        table=options.table,
+        query=options.query,
+        where=options.where,
+        used=options.uses,
+    )
+
+
+def fit(
+    data: Any,
+    target: str,
+    learner: str = "kdb",
+    *,
+    store: str | Path | None = None,
+    name: str | None = None,
+    replace: bool = False,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Model:
+    """Learn a classifier of `target` from Parquet or CSV files, a database, Arrow or a data frame.
+
+    `options` are those of `sqlbn fit`: `k`, `m`, `backoff`, `bins`, `weight`, `columns`,
+    `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, and of the engine
+    `memory_limit`, `threads`, `temp_dir`, `seed`. With a `store` the model is written to it under
+    `name`.
+
+    >>> import pyarrow as pa
+    >>> hands = pa.table({"suit": ["h", "s", "h", "s"], "wins": ["yes", "no", "yes", "no"]})
+    >>> model = fit(hands, target="wins", learner="nb")
+    >>> model.predict(pa.table({"suit": ["s"]})).column("prediction").to_pylist()
+    ['no']
+    """
+    settings = _settings(options)
+    chosen = fit_options(target, {"learner": learner, **options})
+    if (store is None) != (name is None):
+        raise OptionError("store and name go together: give both, or neither")
+    progress = progress or (Progress() if quiet else ConsoleProgress())
+    engine = DuckDBEngine(settings)
+    try:
+        if store is not None and name is not None:
+            StoreFile(store).check_name(engine, name, replace)
+        draft, spec = learn(engine, _open(engine, data, chosen), chosen, progress)
+        model = Model(engine, draft, spec)
+        if store is not None and name is not None:
+            with progress.stage("store", f"storing {name!r} in {store}"):
+                model.save(store, name, replace)
+        return model
+    except BaseException:
+        engine.close()
+        raise
+
+
+def load(store: str | Path, name: str, **settings: Any) -> Model:
+    """A model from a store. Its tables are copied: the file is free again at once."""
+    engine = DuckDBEngine(_only_settings(settings))
+    try:
+        draft = StoreFile(store).load(engine, name)
+        return Model(engine, draft, read_spec(draft))
+    except BaseException:
+        engine.close()
+        raise
+
+
+def models(store: str | Path) -> dict[str, dict[str, str]]:
+    """The models in a store: for each name its meta table."""
+    with DuckDBEngine() as engine:
+        return StoreFile(store).metas(engine)
+
+
+def drop(store: str | Path, name: str) -> None:
+    """Remove a model from a store."""
+    with DuckDBEngine() as engine:
+        StoreFile(store).drop(engine, name)
+
+
+def evaluate(
+    data: Any,
+    target: str,
+    learner: str = "kdb",
+    *,
+    test: Any = None,
+    folds: int | None = None,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Evaluation:
+    """Losses of a learner on rows it has not seen: on `test` data, or by `folds`-fold
+    cross-validation (10 where neither is given).
+
+    Codebooks are learned from the training part only. Folds are stratified and depend on the seed
+    and the data, not on the learner.
+
+    >>> import pyarrow as pa
+    >>> hands = pa.table({"suit": ["h", "s"] * 20, "wins": ["yes", "no"] * 20})
+    >>> evaluate(hands, target="wins", learner="nb", folds=4).losses["accuracy"]
+    1.0
+    """
+    return evaluate_parts(
+        data, target, learner, test=test, folds=folds, quiet=quiet, progress=progress, **options
+    )[0]
+
+
+def evaluate_parts(
+    data: Any,
+    target: str,
+    learner: str = "kdb",
+    *,
+    test: Any = None,
+    folds: int | None = None,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> tuple[Evaluation, list[Evaluation]]:
+    """What `evaluate` returns, and the same for every fold."""
+    if test is not None and folds is not None:
+        raise OptionError("give test files or folds, not both")
+    settings = _settings(options)
+    chosen = fit_options(target, {"learner": learner, **options})
+    progress = progress or (Progress() if quiet else ConsoleProgress())
+    with DuckDBEngine(settings) as engine:
+        source = _open(engine, data, chosen)
+        if test is None:
+            return cross_validate(engine, source, chosen, folds or 10, progress)
+        draft, spec = learn(engine, source, chosen, progress)
+        fitted = sum(progress.seconds.values())
+        with progress.stage("evaluate", "scoring the test rows"):
+            result = evaluate_source(draft, spec, _open(engine, test, chosen), chosen.weight)
+        result.seconds["fit"] = fitted
+        return result, [result]
+
+
+def _only_settings(options: dict[str, Any]) -> Settings:
+    settings = _settings(options)
+    if options:
+        raise OptionError(f"there is no option {next(iter(options))!r} here")
+    return settings

@@ -1,0 +1,1 @@
+"""Counting: families of variables → covering plan → GROUP BY queries → count tables."""

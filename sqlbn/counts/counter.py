@@ -1,0 +1,100 @@
+"""Runs a covering plan against the table of codes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.counts.cover import BLOCK_CELLS, Block, Family, cover
+from sqlbn.counts.marginals import Counts, marginals
+from sqlbn.counts.packing import packed_sql
+from sqlbn.encode.encoded import Encoded
+from sqlbn.engines import DuckDBEngine
+from sqlbn.templates import render
+
+
+def n_log_n(counts: npt.NDArray[Any], cells: npt.NDArray[Any] | None = None) -> float:
+    """Sum of n ln n over counts, or over a spectrum of counts.
+
+    The same multiset of counts gives the same number to the last bit, whatever its order: equal
+    columns tie exactly.
+    """
+    if cells is None:
+        counts, cells = np.unique(counts[counts > 0], return_counts=True)
+    values = counts.astype(float)
+    positive = values > 0
+    values, cells = values[positive], cells[positive]
+    return math.fsum((values * np.log(values) * cells).tolist())
+
+
+def plan(families: Sequence[Family], encoded: Encoded) -> list[Block]:
+    """The covering plan for families of this table."""
+    # Few rows fill few cells: large arrays would be mostly zeros to sum.
+    cells = max(1 << 13, min(BLOCK_CELLS, 8 * encoded.rows))
+    return cover(families, encoded.cards, cells)
+
+
+def block_key(block: Block, encoded: Encoded) -> str:
+    """The packed key of a block's variables."""
+    return packed_sql(
+        [encoded.column(v) for v in block.variables], [encoded.cards[v] for v in block.variables]
+    )
+
+
+def block_statement(block: Block, encoded: Encoded) -> str:
+    """The query that counts a block: its cells, or for a sparse one the spectrum of counts."""
+    return render(
+        "count_block" if block.dense else "count_spectrum",
+        key=block_key(block, encoded),
+        total=encoded.total_sql,
+        relation=encoded.relation,
+    )
+
+
+def dense_counts(engine: DuckDBEngine, block: Block, encoded: Encoded) -> Counts:
+    """The counts of a block as an array with one axis a variable."""
+    found = engine.arrays(
+        render(
+            "count_block",
+            key=block_key(block, encoded),
+            total=encoded.total_sql,
+            relation=encoded.relation,
+        )
+    )
+    counts = np.zeros(block.cells, float if encoded.weighted else np.int64)
+    counts[found["k"]] = found["n"]
+    return counts.reshape([encoded.cards[v] for v in block.variables])
+
+
+def entropies(
+    engine: DuckDBEngine,
+    encoded: Encoded,
+    blocks: Sequence[Block],
+    advance: Callable[[], None] = lambda: None,
+) -> dict[Family, float]:
+    """Sum of n ln n of every family in a plan."""
+    found: dict[Family, float] = {}
+    for block in blocks:
+        if block.dense:
+            counts = dense_counts(engine, block, encoded)
+            for family, table in marginals(counts, block.variables, block.families):
+                found[family] = n_log_n(table)
+        else:
+            spectrum = engine.arrays(block_statement(block, encoded))
+            found[block.families[0]] = n_log_n(spectrum["n"], spectrum["cells"])
+        advance()
+    return found
+
+
+def dense_tables(
+    engine: DuckDBEngine, encoded: Encoded, blocks: Sequence[Block]
+) -> Iterator[tuple[Family, Counts]]:
+    """The count arrays of the dense families in a plan, axes in sorted order of variables."""
+    for block in blocks:
+        if block.dense:
+            counts = dense_counts(engine, block, encoded)
+            yield from marginals(counts, block.variables, block.families)

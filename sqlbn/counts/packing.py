@@ -1,0 +1,56 @@
+"""Packed keys: several small codes in one integer, mixed radix, first variable most significant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlbn.errors import OptionError
+
+
+def key_type(cells: int) -> str:
+    """The engine type that holds keys below `cells`."""
+    if cells <= 2**32:
+        return "UINTEGER"
+    if cells <= 2**63:
+        return "BIGINT"
+    if cells <= 2**126:
+        return "HUGEINT"
+    raise OptionError(
+        "a family of counts has more than 2^126 possible cells: "
+        "use a smaller --k, fewer --bins, or --exclude attributes with very many values"
+    )
+
+
+def packed_sql(columns: Sequence[str], radices: Sequence[int]) -> str:
+    """The key of some columns of codes.
+
+    >>> packed_sql(["a", "b"], [5, 3])
+    '(a::UINTEGER)*3+b'
+    """
+    cells = 1
+    for radix in radices:
+        cells *= radix
+    if not columns:
+        return "0::UINTEGER"
+    key = f"{columns[0]}::{key_type(cells)}"
+    for column, radix in zip(columns[1:], radices[1:], strict=True):
+        key = f"({key})*{radix}+{column}"
+    return key
+
+
+def strides(radices: Sequence[int]) -> list[int]:
+    """What one step of each code adds to the key.
+
+    >>> strides([5, 3, 2])
+    [6, 2, 1]
+    """
+    found = [1] * len(radices)
+    for i in range(len(radices) - 2, -1, -1):
+        found[i] = found[i + 1] * radices[i + 1]
+    return found
+
+
+def unpacked_sql(key: str, stride: int, radix: int) -> str:
+    """The code of one column back out of a key."""
+    shifted = f"({key} // {stride})" if stride > 1 else key
+    return f"({shifted} % {radix})"

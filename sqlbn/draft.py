@@ -1,0 +1,58 @@
+"""The tables of a model while it is being made or used: a schema in an engine's own database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlbn.engines import DuckDBEngine
+from sqlbn.quoting import identifier, qualified
+
+
+class Draft:
+    """A private schema that later is copied into a store, or was copied out of one."""
+
+    def __init__(self, engine: DuckDBEngine, weighted: bool = False) -> None:
+        self.engine = engine
+        self.schema = engine.fresh_name("model")
+        self.n_type = "DOUBLE" if weighted else "BIGINT"
+        engine.execute(f"CREATE SCHEMA {identifier(self.schema)}")
+
+    @property
+    def prefix(self) -> str:
+        """The quoted name of the schema."""
+        return qualified("memory", self.schema)
+
+    def table(self, name: str) -> str:
+        """The quoted, full name of a table."""
+        return f"{self.prefix}.{identifier(name)}"
+
+    def create(self, name: str, columns: str) -> None:
+        """An empty table."""
+        self.engine.execute(f"CREATE TABLE {self.table(name)} ({columns})")
+
+    def fill(self, name: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+        """A new table with these rows."""
+        import pyarrow as pa
+
+        self.create(name, columns)
+        if not rows:
+            return
+        arrays = [pa.array(list(values)) for values in zip(*rows, strict=True)]
+        view = self.engine.register(pa.table(arrays, names=[f"c{i}" for i in range(len(arrays))]))
+        try:
+            self.engine.execute(f"INSERT INTO {self.table(name)} SELECT * FROM {view}")
+        finally:
+            self.engine.unregister(view)
+
+    def names(self) -> list[str]:
+        """The tables in it, by name."""
+        found = self.engine.rows(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory' "
+            f"AND schema_name = '{self.schema}' ORDER BY table_name"
+        )
+        return [row[0] for row in found]
+
+    def drop(self) -> None:
+        """Remove the schema with all its tables."""
+        self.engine.execute(f"DROP SCHEMA {identifier(self.schema)} CASCADE")

@@ -1,0 +1,1 @@
+"""Encoding: codebooks (categories, cut points, missing, unseen) and the table of codes."""

@@ -1,0 +1,182 @@
+"""Codebooks: how a value becomes a code, as data and as a SQL expression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+from sqlbn.encode.types import compared_as, numeric_axis, type_group
+from sqlbn.quoting import identifier, literal
+
+Kind = Literal["categorical", "numeric"]
+
+# Up to this many categories a CASE is faster than a join (measured: 16 values 21 ms against 23 ms
+# a million rows, 64 values 77 ms against 23 ms).
+INLINE_CATEGORIES = 16
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """The codes of one column.
+
+    Codes 0..n_values-1 belong to training values; the last of them to missing values where the
+    training rows had any (`missing`). `n_values` itself is the code of a value never seen.
+    A categorical book holds its categories (as text, in code order) only while they are few;
+    else they are looked up in the table `categories`.
+    """
+
+    name: str
+    sql_type: str
+    kind: Kind
+    n_values: int
+    missing: int | None = None
+    cuts: tuple[float, ...] = ()
+    categories: tuple[str, ...] | None = None
+
+    @property
+    def unseen(self) -> int:
+        """The code of whatever was not in the training rows."""
+        return self.n_values
+
+    @property
+    def slots(self) -> int:
+        """Codes including that of unseen values: the radix of the column in a scoring key."""
+        return self.n_values + 1
+
+    @property
+    def code_type(self) -> str:
+        """The narrowest engine type that holds every code."""
+        for name, top in (("UTINYINT", 2**8), ("USMALLINT", 2**16), ("UINTEGER", 2**32)):
+            if self.slots <= top:
+                return name
+        raise AssertionError("more than 2^32 categories")
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether the codes come from a join with the table `categories`."""
+        return self.kind == "categorical" and self.categories is None
+
+    @property
+    def compared_as(self) -> str:
+        """The type that categories are compared in."""
+        return compared_as(self.sql_type)
+
+
+@dataclass(frozen=True)
+class BookTables:
+    """Where joined codebooks look up their codes: relations (attribute, code, value)."""
+
+    categories: str
+    classes: str
+
+    @staticmethod
+    def of(prefix: str, target: str) -> BookTables:
+        """The tables of the model whose quoted schema is `prefix`."""
+        classes = (
+            f"(SELECT {literal(target)} AS attribute, code, class AS value FROM {prefix}.classes)"
+        )
+        return BookTables(f"{prefix}.categories", classes)
+
+
+def code_sql(book: Codebook, column: str, joined: str | None = None) -> str:
+    """The expression for the code of a column, for training rows and new rows alike.
+
+    `column` is SQL; `joined` the alias of the joined categories where `book.is_joined`.
+    """
+    absent = book.missing if book.missing is not None else book.unseen
+    if book.kind == "numeric":
+        value = numeric_axis(column, book.sql_type)
+        inside = _interval_sql(value, book.cuts, 0, len(book.cuts))
+        # NaN sorts above every number, but it is a missing value.
+        code = f"CASE WHEN {value} IS NULL OR isnan({value}) THEN {absent} ELSE {inside} END"
+        return f"CAST({code} AS {book.code_type})"
+    value = comparable(book, column)
+    missing = f"CASE WHEN {value} IS NULL THEN {absent} ELSE {book.unseen} END"
+    if book.is_joined:
+        return f"CAST(COALESCE({joined}.code, {missing}) AS {book.code_type})"
+    assert book.categories is not None
+    run = _integer_run(book)
+    if run is not None:
+        low, high = run
+        offset = f"{value} - {low}" if low else value
+        code = f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {offset} ELSE {missing} END"
+    elif book.categories:
+        cases = " ".join(
+            f"WHEN {category_sql(book, v)} THEN {i}" for i, v in enumerate(book.categories)
+        )
+        code = f"CASE {value} {cases} ELSE {missing} END"
+    else:
+        code = missing
+    return f"CAST({code} AS {book.code_type})"
+
+
+def comparable(book: Codebook, column: str) -> str:
+    """A categorical column as the type its categories are compared in, NaN made NULL."""
+    value = f"TRY_CAST({column} AS {book.compared_as})"
+    return f"NULLIF({value}, 'nan'::DOUBLE)" if book.compared_as == "DOUBLE" else value
+
+
+def categories_join_sql(book: Codebook, column: str, table: str, alias: str) -> str:
+    """The join that `code_sql` needs where the categories are many."""
+    value = f"TRY_CAST(value AS {book.compared_as})"
+    return (
+        f"LEFT JOIN (SELECT code, {value} AS value FROM {table} "
+        f"WHERE attribute = {literal(book.name)} AND value IS NOT NULL) AS {alias} "
+        f"ON {alias}.value = {comparable(book, column)}"
+    )
+
+
+def category_sql(book: Codebook, text: str) -> str:
+    """A category as a literal of the type it is compared in."""
+    group = type_group(book.sql_type)
+    if group == "integer":
+        return str(int(text))
+    if group == "boolean":
+        return "true" if text == "true" else "false"
+    return literal(text) if group == "text" else f"CAST({literal(text)} AS {book.compared_as})"
+
+
+def _integer_run(book: Codebook) -> tuple[int, int] | None:
+    """First and last of the categories where they are consecutive whole numbers."""
+    if type_group(book.sql_type) != "integer" or not book.categories:
+        return None
+    values = [int(v) for v in book.categories]
+    return (values[0], values[-1]) if values[-1] - values[0] == len(values) - 1 else None
+
+
+def _interval_sql(value: str, cuts: tuple[float, ...], low: int, high: int) -> str:
+    """Interval of a value by halving: logarithmic in the number of cuts for every row."""
+    if low == high:
+        return str(low)
+    mid = (low + high) // 2
+    below, above = _interval_sql(value, cuts, low, mid), _interval_sql(value, cuts, mid + 1, high)
+    return f"CASE WHEN {value} <= {literal(cuts[mid])} THEN {below} ELSE {above} END"
+
+
+def intervals(book: Codebook) -> list[tuple[float, float, str]]:
+    """Lower bound (excluded), upper bound (included) and label of every interval."""
+    bounds = [float("-inf"), *book.cuts, float("inf")]
+    found = []
+    for low, high in zip(bounds[:-1], bounds[1:], strict=True):
+        closing = ")" if high == float("inf") else "]"
+        found.append((low, high, f"({_bound(book, low)}, {_bound(book, high)}{closing}"))
+    return found
+
+
+def _bound(book: Codebook, value: float) -> str:
+    if value in (float("inf"), float("-inf")):
+        return str(value)
+    if type_group(book.sql_type) == "time":
+        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
+        if book.sql_type.upper() == "DATE":
+            return moment.strftime("%Y-%m-%d")
+        if book.sql_type.upper() == "TIME":
+            return moment.strftime("%H:%M:%S.%f").rstrip("0").rstrip(".")
+        return moment.strftime("%Y-%m-%d %H:%M:%S.%f").rstrip("0").rstrip(".")
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
+def column_sql(alias: str, name: str) -> str:
+    """A column of the relation `alias`."""
+    return f"{alias}.{identifier(name)}"

@@ -1,0 +1,99 @@
+"""Equal-frequency cut points from a repeatable sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.encode.profile import ColumnProfile
+from sqlbn.encode.shuffle import shuffle_sql
+from sqlbn.encode.types import numeric_axis
+from sqlbn.encode.weights import Weights
+from sqlbn.engines import DuckDBEngine
+from sqlbn.quoting import identifier
+from sqlbn.sources import Source
+from sqlbn.sources.relation import staged
+from sqlbn.templates import render
+
+SAMPLE_ROWS = 100_000
+
+
+def equal_frequency_cuts(
+    values: npt.NDArray[Any], totals: npt.NDArray[Any], bins: int
+) -> tuple[float, ...]:
+    """Cut j is the smallest value with at least j/bins of the weight at or below it.
+
+    `values` are sorted and distinct. Equal cuts collapse; a cut at the largest value would leave
+    an empty interval above it and is dropped.
+
+    >>> equal_frequency_cuts(np.array([1., 2., 3., 4.]), np.array([1, 1, 1, 1]), 2)
+    (2.0,)
+    """
+    if len(values) == 0:
+        return ()
+    below = np.cumsum(totals)
+    # Whole numbers on both sides where the weights are whole: no rounding decides a cut.
+    at = np.searchsorted(below * bins, np.arange(1, bins) * below[-1], side="left")
+    return tuple(float(values[i]) for i in sorted(set(at.tolist())) if i < len(values) - 1)
+
+
+def learn_cuts(
+    engine: DuckDBEngine,
+    source: Source,
+    rows: int,
+    columns: Sequence[ColumnProfile],
+    bins: int,
+    weights: Weights | None,
+) -> dict[str, tuple[float, ...]]:
+    """Cut points of every numeric column."""
+    axes = {p.name: numeric_axis(identifier(p.name), p.sql_type) for p in columns}
+    weight = weights.value_sql() if weights is not None else "1"
+    relation, where, table = source.relation, source.where_sql, None
+    if rows > SAMPLE_ROWS and columns:
+        if source.row_key is None:
+            names = list(axes) + ([weights.column] if weights is not None else [])
+            source = staged(engine, source, names)
+        table = engine.fresh_name("sample")
+        aliases = {name: f"v{i}" for i, name in enumerate(axes)}
+        _draw_sample(engine, source, table, rows, axes, aliases, weight)
+        relation, where, weight = table, "", "w"
+        axes = aliases
+    cuts = {}
+    for name, axis in axes.items():
+        found = engine.arrays(
+            render("value_totals", value=axis, weight=weight, relation=relation, where=where)
+        )
+        cuts[name] = equal_frequency_cuts(found["value"], found["n"].astype(float), bins)
+    if table is not None:
+        engine.execute(f"DROP TABLE {table}")
+    return cuts
+
+
+def _draw_sample(
+    engine: DuckDBEngine,
+    source: Source,
+    table: str,
+    rows: int,
+    axes: dict[str, str],
+    aliases: dict[str, str],
+    weight: str,
+) -> None:
+    assert source.row_key is not None
+    # A few more rows than wanted pass the threshold, the smallest shuffled numbers are kept.
+    share = (SAMPLE_ROWS + 10 * math.sqrt(SAMPLE_ROWS)) / rows
+    engine.run(
+        "sample",
+        table=table,
+        columns=[{"value": axes[n], "alias": aliases[n]} for n in axes],
+        weight=weight,
+        shuffle=shuffle_sql(source.row_key, engine.settings.seed),
+        row_key=source.row_key,
+        threshold=min(2**32, math.ceil(share * 2**32)),
+        size=SAMPLE_ROWS,
+        relation=source.relation,
+        where=source.where_sql,
+    )

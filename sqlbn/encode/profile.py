@@ -1,0 +1,198 @@
+"""The first look at the columns: how many values, which range, which kind."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlbn.encode.codebook import Kind
+from sqlbn.encode.types import TypeGroup, type_group
+from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import ColumnError, SqlbnWarning
+from sqlbn.quoting import identifier
+from sqlbn.sources import Source
+from sqlbn.templates import render
+
+MAX_CATEGORICAL_INTEGERS = 32
+IDENTIFIER_VALUES = 1000
+IDENTIFIER_SHARE = 0.9
+# Estimates of distinct values are trusted no closer than this to a limit.
+_DOUBT = 0.25
+
+
+@dataclass
+class ColumnProfile:
+    """What is known of a column before it is encoded."""
+
+    name: str
+    sql_type: str
+    present: int = 0
+    low: Any = None
+    high: Any = None
+    distinct: int | None = None
+    kind: Kind | None = None
+    group: TypeGroup = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.group = type_group(self.sql_type)
+
+    @property
+    def value_sql(self) -> str:
+        """The column with NaN made NULL."""
+        column = identifier(self.name)
+        return f"NULLIF({column}, 'nan')" if self.group == "float" else column
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user says about columns."""
+
+    categorical: frozenset[str] = frozenset()
+    numeric: frozenset[str] = frozenset()
+    keep: frozenset[str] = frozenset()
+
+
+def profile_columns(
+    engine: DuckDBEngine, source: Source, names: Sequence[str], choices: Choices
+) -> tuple[int, list[ColumnProfile]]:
+    """Rows, and the profiles of the usable columns, in order, kinds decided.
+
+    Columns that carry nothing are left out with a warning: constants, identifiers, types that
+    are no attribute.
+    """
+    profiles = _supported([ColumnProfile(n, source.columns[n]) for n in names])
+    rows = _ranges(engine, source, profiles)
+    _distinct_counts(engine, source, profiles, rows)
+    for profile in profiles:
+        profile.kind = _kind(profile, choices)
+    kept = [p for p in profiles if not _is_constant(p, rows) or p.name in choices.keep]
+    warn_left_out("constant", set(profiles_names(profiles)) - set(profiles_names(kept)))
+    identifiers = [p for p in kept if _is_identifier(p, rows) and p.name not in choices.keep]
+    warn_left_out("like identifiers", profiles_names(identifiers))
+    return rows, [p for p in kept if p not in identifiers]
+
+
+def profiles_names(profiles: Sequence[ColumnProfile]) -> list[str]:
+    """The names of the columns, in order."""
+    return [p.name for p in profiles]
+
+
+def warn_left_out(what: str, names: Collection[str]) -> None:
+    """Say which columns are not used and how to use them all the same."""
+    if names:
+        listed = ", ".join(sorted(names))
+        switches = " ".join(f"--keep {identifier(n) if ' ' in n else n}" for n in sorted(names)[:3])
+        more = " …" if len(names) > 3 else ""
+        warnings.warn(
+            f"left out, they look {what}: {listed} (to use them: {switches}{more})"
+            if what.startswith("like")
+            else f"left out, they are {what}: {listed} (to use them: {switches}{more})",
+            SqlbnWarning,
+            stacklevel=2,
+        )
+
+
+def _supported(profiles: list[ColumnProfile]) -> list[ColumnProfile]:
+    for profile in profiles:
+        if profile.group == "other":
+            warnings.warn(
+                f"left out: {profile.name} has type {profile.sql_type[:60]}, which cannot be an "
+                "attribute (cast it in a view or with --query)",
+                SqlbnWarning,
+                stacklevel=2,
+            )
+    return [p for p in profiles if p.group != "other"]
+
+
+def _ranges(engine: DuckDBEngine, source: Source, profiles: list[ColumnProfile]) -> int:
+    columns = [
+        {"value": p.value_sql, "ranged": p.group not in ("text", "boolean")} for p in profiles
+    ]
+    found = engine.row(
+        render("profile", columns=columns, relation=source.relation, where=source.where_sql)
+    )
+    for i, profile in enumerate(profiles):
+        profile.present, profile.low, profile.high = found[1 + 3 * i : 4 + 3 * i]
+    return int(found[0])
+
+
+def _distinct_counts(
+    engine: DuckDBEngine, source: Source, profiles: list[ColumnProfile], rows: int
+) -> None:
+    """Fill in `distinct` where a decision hangs on it: exact near a limit, else an estimate."""
+    open_cases = [p for p in profiles if p.present and _needs_distinct(p)]
+    if not open_cases:
+        return
+    estimates = engine.row(
+        render(
+            "distinct_estimates",
+            values=[p.value_sql for p in open_cases],
+            relation=source.relation,
+            where=source.where_sql,
+        )
+    )
+    for profile, estimate in zip(open_cases, estimates, strict=True):
+        profile.distinct = int(estimate)
+        if _in_doubt(profile, rows):
+            sql = render(
+                "distinct_count",
+                value=profile.value_sql,
+                relation=source.relation,
+                where=source.where_sql,
+            )
+            profile.distinct = int(engine.row(sql)[0])
+
+
+def _needs_distinct(profile: ColumnProfile) -> bool:
+    if profile.group == "integer":
+        return bool(profile.high - profile.low >= MAX_CATEGORICAL_INTEGERS)
+    return profile.group == "text"
+
+
+def _in_doubt(profile: ColumnProfile, rows: int) -> bool:
+    distinct = profile.distinct or 0
+    if distinct <= MAX_CATEGORICAL_INTEGERS * (1 + _DOUBT) + 8:
+        return True
+    large = distinct > IDENTIFIER_VALUES * (1 - _DOUBT)
+    return large and distinct > rows * (IDENTIFIER_SHARE - _DOUBT)
+
+
+def _kind(profile: ColumnProfile, choices: Choices) -> Kind:
+    if profile.name in choices.categorical:
+        return "categorical"
+    if profile.name in choices.numeric:
+        if profile.group in ("text", "boolean"):
+            raise ColumnError(
+                f"--numeric {profile.name}: the column is {profile.sql_type}, not a number; "
+                "cast it with --query or leave it categorical"
+            )
+        return "numeric"
+    if profile.group in ("text", "boolean"):
+        return "categorical"
+    if profile.group == "integer":
+        few = profile.distinct is None or profile.distinct <= MAX_CATEGORICAL_INTEGERS
+        return "categorical" if few else "numeric"
+    return "numeric"
+
+
+def _is_constant(profile: ColumnProfile, rows: int) -> bool:
+    if profile.present == 0:
+        return True
+    if profile.present < rows:
+        return False
+    if profile.group in ("text", "boolean"):
+        return profile.distinct == 1
+    return bool(profile.low == profile.high)
+
+
+def _is_identifier(profile: ColumnProfile, rows: int) -> bool:
+    """Text or whole numbers nearly all different.
+
+    Not floats, decimals or times: a measured quantity is nearly always different from row to row
+    (every column of ringnorm and twonorm is), and says a lot.
+    """
+    if profile.group not in ("text", "integer") or profile.distinct is None:
+        return False
+    return profile.distinct > IDENTIFIER_VALUES and profile.distinct > IDENTIFIER_SHARE * rows

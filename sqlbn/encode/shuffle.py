@@ -1,0 +1,18 @@
+"""A repeatable random order of rows, in plain integer SQL: same on every engine and thread count."""
+
+from __future__ import annotations
+
+_WORD = 2**32
+
+
+def shuffle_sql(row_key: str, seed: int) -> str:
+    """A number below 2^32 that looks random, from a row's number and the seed.
+
+    A multiply-and-shift mix of 32-bit words that fits 64-bit arithmetic; the engine's own hash()
+    may change between versions, this must not.
+    """
+    start = (seed * 2654435769 + 374761393) % _WORD
+    mixed = f"(((({row_key})::UBIGINT % 4294967291) * 2654435761 + {start}) % {_WORD})"
+    for shift, factor in ((15, 2246822519), (13, 3266489917)):
+        mixed = f"((xor({mixed}, {mixed} >> {shift}) * {factor}) % {_WORD})"
+    return mixed

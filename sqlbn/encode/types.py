@@ -1,0 +1,77 @@
+"""What an engine type means for learning: which types can be attributes, and as what."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+TypeGroup = Literal["text", "boolean", "integer", "float", "decimal", "time", "other"]
+
+_INTEGERS = {
+    f"{sign}{size}"
+    for sign in ("", "U")
+    for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+}
+
+
+def type_group(sql_type: str) -> TypeGroup:
+    """The group of a DuckDB type.
+
+    >>> [type_group(t) for t in ("UTINYINT", "DECIMAL(9,2)", "TIMESTAMP WITH TIME ZONE", "INTEGER[]")]
+    ['integer', 'decimal', 'time', 'other']
+    """
+    upper = sql_type.upper()
+    if upper.endswith("]"):
+        return "other"
+    if upper in _INTEGERS:
+        return "integer"
+    if upper in ("FLOAT", "DOUBLE"):
+        return "float"
+    if upper.startswith("DECIMAL"):
+        return "decimal"
+    if upper == "BOOLEAN":
+        return "boolean"
+    if upper == "DATE" or upper.startswith("TIMESTAMP") or upper == "TIME":
+        return "time"
+    if upper in ("VARCHAR", "UUID", "JSON") or upper.startswith("ENUM"):
+        return "text"
+    return "other"
+
+
+def plain_type(sql_type: str) -> str:
+    """The type as it is stored and put into SQL: enumerations are text, anything odd is refused."""
+    if sql_type.upper().startswith("ENUM"):
+        return "VARCHAR"
+    if type_group(sql_type) == "other" or not re.fullmatch(r"[A-Z_0-9 ]+(\([0-9, ]+\))?", sql_type):
+        raise ValueError(f"{sql_type!r} is not a type of an attribute")
+    return sql_type
+
+
+def compared_as(sql_type: str) -> str:
+    """The type in which categories of a column are compared.
+
+    Wide where widening is free, so that a column written as INTEGER one day and BIGINT the next
+    meets the same categories.
+    """
+    group = type_group(sql_type)
+    if group == "integer":
+        return sql_type.upper() if "HUGEINT" in sql_type.upper() else "BIGINT"
+    if group == "float":
+        return "DOUBLE"
+    if group == "text":
+        return "VARCHAR"
+    return sql_type
+
+
+def numeric_axis(column: str, sql_type: str) -> str:
+    """A DOUBLE that orders the values of a numeric column; NULL where there is none.
+
+    Dates and times are microseconds since 1970, exact in a DOUBLE until the year 2255.
+    """
+    if type_group(sql_type) != "time":
+        return f"TRY_CAST({column} AS DOUBLE)"
+    if sql_type.upper() == "TIME":
+        return f"epoch_us(TRY_CAST({column} AS TIME))::DOUBLE"
+    moment = f"TRY_CAST({column} AS TIMESTAMP)"
+    far = f"CASE WHEN {moment} > TIMESTAMP '1970-01-01' THEN 'inf' ELSE '-inf' END::DOUBLE"
+    return f"CASE WHEN isinf({moment}) THEN {far} ELSE epoch_us({moment})::DOUBLE END"

@@ -1,0 +1,44 @@
+"""What an engine may use: memory, threads, a folder to spill to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlbn.errors import OptionError
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits for one engine; None leaves the engine's own default."""
+
+    memory_limit: str | None = None
+    threads: int | None = None
+    temp_dir: str | Path | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.memory_limit is not None:
+            memory_bytes(self.memory_limit)
+        if self.threads is not None and self.threads < 1:
+            raise OptionError(f"--threads {self.threads}: give at least 1")
+
+
+def memory_bytes(text: str) -> int:
+    """Bytes in a size such as '1GB', '512 MiB' or '0.5gb'.
+
+    >>> memory_bytes("1GB"), memory_bytes("1 KiB")
+    (1000000000, 1024)
+    """
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(I?)B?\s*", text.upper())
+    if not match or (match[3] and not match[2]):
+        raise OptionError(f"--memory-limit {text!r} is not a size: write for example 1GB or 512MB")
+    factor = _BINARY[match[2]] if match[3] else _UNITS[match[2]]
+    size = int(float(match[1]) * factor)
+    if size < 50 * 10**6:
+        raise OptionError(f"--memory-limit {text}: the engine needs at least 50MB")
+    return size

@@ -1,0 +1,37 @@
+"""Every error and warning that sqlbn raises on purpose. One line each: what is wrong, and what to do."""
+
+
+class SqlbnError(Exception):
+    """Base of all errors a user can cause or meet; the message is one line."""
+
+
+class SourceError(SqlbnError, ValueError):
+    """The data cannot be read: no such file, schemas that disagree, a damaged file."""
+
+
+class ColumnError(SqlbnError, ValueError):
+    """A column is missing, has an unusable type, or holds values it must not."""
+
+
+class OptionError(SqlbnError, ValueError):
+    """An option has a value that makes no sense."""
+
+
+class StoreError(SqlbnError, ValueError):
+    """The model store refuses: no such model, name taken, file of another format."""
+
+
+class StoreBusyError(StoreError):
+    """Another process holds the store's file."""
+
+
+class EngineError(SqlbnError, RuntimeError):
+    """The database engine failed while running one of our statements."""
+
+
+class OutOfMemoryError(EngineError, MemoryError):
+    """The engine ran into the memory limit or the disk it may spill to."""
+
+
+class SqlbnWarning(UserWarning):
+    """Something was decided for the user that the user may want to know."""

@@ -1,0 +1,240 @@
+"""The road from rows to a model: open, profile, encode, count, structure, parameters."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import duckdb
+
+from sqlbn import __version__
+from sqlbn.counts.counter import entropies, plan
+from sqlbn.draft import Draft
+from sqlbn.encode.books import learn_classes, learn_codebooks
+from sqlbn.encode.codebook import BookTables, Codebook
+from sqlbn.encode.encoded import Encoded, discard, encode
+from sqlbn.encode.profile import profile_columns
+from sqlbn.encode.types import plain_type, type_group
+from sqlbn.encode.weights import Weights, check_weights
+from sqlbn.engines import DuckDBEngine
+from sqlbn.options import FitOptions
+from sqlbn.progress import Progress
+from sqlbn.quoting import identifier
+from sqlbn.scoring.parameters import ParameterPass
+from sqlbn.sources import Source
+from sqlbn.sources.relation import staged
+from sqlbn.store.spec import FORMAT, ModelSpec, probability_names, read_spec, write_meta
+from sqlbn.structure.information import Information, information
+from sqlbn.structure.parents import Structure
+
+
+@dataclass(frozen=True)
+class Training:
+    """The rows that are trained on, and what was left out of them."""
+
+    source: Source
+    target: str
+    attributes: list[str]
+    weights: Weights | None
+    rows: int
+    skipped: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Codebooks, before a single count."""
+
+    training: Training
+    class_book: Codebook
+    books: list[Codebook]
+    tables: BookTables
+
+
+def training_rows(engine: DuckDBEngine, source: Source, options: FitOptions) -> Training:
+    """Rows with a target and a positive weight, from a source that is cheap to scan again."""
+    target = source.column(options.target, "the target")
+    attributes = options.attributes(source)
+    weight = source.column(options.weight, "the weight") if options.weight else None
+    if not source.rescannable:
+        source = staged(engine, source, [target, *attributes, *([weight] if weight else [])])
+    read = int(engine.row(source.select("count(*)"))[0])
+    used = source.filtered(f"{_present(source, target)}")
+    weights = None
+    if weight is not None:
+        weights = check_weights(engine, source, weight)
+        used = used.filtered(f"{weights.value_sql()} > 0")
+    rows = int(engine.row(used.select("count(*)"))[0])
+    return Training(used, target, attributes, weights, rows, read - rows)
+
+
+def _present(source: Source, column: str) -> str:
+    name = identifier(column)
+    not_nan = f" AND NOT isnan({name})" if type_group(source.columns[column]) == "float" else ""
+    return f"{name} IS NOT NULL{not_nan}"
+
+
+def prepare(
+    engine: DuckDBEngine, source: Source, draft: Draft, options: FitOptions, progress: Progress
+) -> Prepared:
+    """Kinds of columns, categories and cut points; fills the draft's `classes` and codebooks."""
+    with progress.stage("profile", "looking at the columns"):
+        training = training_rows(engine, source, options)
+        class_book, classes = learn_classes(
+            engine, training.source, training.target, training.weights
+        )
+        rows, profiles = profile_columns(
+            engine, training.source, training.attributes, options.choices(training.source)
+        )
+    _write_classes(draft, classes)
+    with progress.stage("codebooks", "learning categories and cut points", rows, len(profiles)):
+        books = learn_codebooks(
+            engine,
+            training.source,
+            draft,
+            profiles,
+            rows,
+            options.bins,
+            training.weights,
+            frozenset(options.keep),
+            progress,
+        )
+    return Prepared(training, class_book, books, BookTables.of(draft.prefix, training.target))
+
+
+def _write_classes(draft: Draft, classes: Sequence[tuple[str, float]]) -> None:
+    columns = probability_names([name for name, _ in classes])
+    draft.fill(
+        "classes",
+        f'code UINTEGER, class VARCHAR, n {draft.n_type}, "column" VARCHAR',
+        [
+            (i, name, n, column)
+            for i, ((name, n), column) in enumerate(zip(classes, columns, strict=True))
+        ],
+    )
+
+
+def learn(
+    engine: DuckDBEngine, source: Source, options: FitOptions, progress: Progress
+) -> tuple[Draft, ModelSpec]:
+    """A model of the source, as tables in the engine."""
+    draft = Draft(engine, weighted=options.weight is not None)
+    try:
+        prepared = prepare(engine, source, draft, options, progress)
+        encoded = _encode(engine, prepared, progress)
+        try:
+            info = _information(engine, encoded, options, progress)
+            structure = options.make_learner().structure(info)
+            _write_structure(draft, prepared.books, info, structure)
+            families = [(i, *structure.parents[i]) for i in range(len(prepared.books))]
+            with progress.stage(
+                "parameters", "pass 2: counting families", encoded.rows, len(families)
+            ):
+                ParameterPass(draft, encoded, families, options.smoothing).run(progress.advance)
+        finally:
+            discard(engine, encoded)
+        write_meta(draft, _meta(prepared, options, progress))
+        return draft, read_spec(draft)
+    except BaseException:
+        draft.drop()
+        raise
+
+
+def _encode(engine: DuckDBEngine, prepared: Prepared, progress: Progress) -> Encoded:
+    training = prepared.training
+    with progress.stage("encode", "encoding", training.rows):
+        return encode(
+            engine,
+            training.source,
+            prepared.class_book,
+            prepared.books,
+            training.weights,
+            prepared.tables,
+            training.rows,
+        )
+
+
+def _information(
+    engine: DuckDBEngine, encoded: Encoded, options: FitOptions, progress: Progress
+) -> Information:
+    d = encoded.n_attributes
+    blocks = plan(options.make_learner().families(d), encoded)
+    with progress.stage("structure", "pass 1: counting for structure", encoded.rows, len(blocks)):
+        sums = entropies(engine, encoded, blocks, progress.advance)
+        total = engine.row(f"SELECT {encoded.total_sql} FROM {encoded.relation}")[0]
+        return information(sums, d, float(total))
+
+
+def _write_structure(
+    draft: Draft, books: Sequence[Codebook], info: Information, structure: Structure
+) -> None:
+    rank = {attribute: place for place, attribute in enumerate(structure.order)}
+    draft.fill(
+        "attributes",
+        "position USMALLINT, attribute VARCHAR, kind VARCHAR, n_values UINTEGER, mi DOUBLE, "
+        "rank USMALLINT, selected BOOLEAN, type VARCHAR, missing_code UINTEGER",
+        [
+            (
+                i,
+                b.name,
+                b.kind,
+                b.n_values,
+                float(info.mi[i]),
+                rank[i],
+                True,
+                plain_type(b.sql_type),
+                b.missing,
+            )
+            for i, b in enumerate(books)
+        ],
+    )
+    cmi = info.cmi
+    draft.fill(
+        "parents",
+        "attribute VARCHAR, parent VARCHAR, rank USMALLINT, cmi DOUBLE",
+        [
+            (books[i].name, books[j].name, place, float(cmi[i, j]) if cmi is not None else None)
+            for i in structure.order
+            for place, j in enumerate(structure.parents[i])
+        ],
+    )
+    draft.fill(
+        "cmi",
+        "attribute VARCHAR, other VARCHAR, cmi DOUBLE",
+        [
+            (books[i].name, books[j].name, float(cmi[i, j]))
+            for i in range(len(books))
+            for j in range(len(books))
+            if i != j
+        ]
+        if cmi is not None
+        else [],
+    )
+
+
+def _meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dict[str, Any]:
+    training = prepared.training
+    learner = options.make_learner()
+    return {
+        "format": FORMAT,
+        "sqlbn": __version__,
+        "duckdb": duckdb.__version__,
+        "python": platform.python_version(),
+        "dialect": "duckdb",
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "learner": learner.name,
+        "options": {**learner.options(), "bins": options.bins},
+        "target": training.target,
+        "target_type": plain_type(prepared.class_book.sql_type),
+        "m": options.smoothing.m,
+        "backoff": options.backoff,
+        "weight": options.weight or "",
+        "where": options.where or "",
+        "source": training.source.label,
+        "files": [{"path": f.path, "bytes": f.size} for f in training.source.files],
+        "rows": training.rows,
+        "rows_skipped": training.skipped,
+        "seconds": {name: round(taken, 4) for name, taken in progress.seconds.items()},
+    }

@@ -1,0 +1,29 @@
+"""What a learner answers; everything heavy is shared."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from sqlbn.counts.cover import Family
+from sqlbn.structure.information import Information, single_families
+from sqlbn.structure.parents import Structure
+
+
+class Learner(ABC):
+    """A learner whose score is P(y) times a product of P(x_i | parents, y)."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+
+    def families(self, d: int) -> list[Family]:
+        """The families whose counts the structure needs; variable d is the class."""
+        return single_families(d)
+
+    @abstractmethod
+    def structure(self, info: Information) -> Structure:
+        """The order of the attributes and their parents."""
+
+    def options(self) -> dict[str, int | float | str]:
+        """What distinguishes this learner from others of its kind, for the model's meta table."""
+        return {}

@@ -1,0 +1,35 @@
+"""k-dependence Bayes: each attribute depends on up to k others before it in MI order."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlbn.counts.cover import Family
+from sqlbn.errors import OptionError
+from sqlbn.learners.base import Learner
+from sqlbn.structure.information import Information, pair_families
+from sqlbn.structure.parents import Structure, k_dependence
+
+
+class Kdb(Learner):
+    """KDB with a given k; k = 0 is naive Bayes."""
+
+    name: ClassVar[str] = "kdb"
+    summary: ClassVar[str] = (
+        "k-dependence Bayes: up to k parents each, chosen by mutual information"
+    )
+
+    def __init__(self, k: int = 2) -> None:
+        if k < 0:
+            raise OptionError(f"--k {k}: give 0 or more parents")
+        self.k = k
+
+    def families(self, d: int) -> list[Family]:
+        # With k = 0 the pairs would only fill the table `cmi`, at most of the cost of the fit.
+        return super().families(d) + (pair_families(d) if self.k else [])
+
+    def structure(self, info: Information) -> Structure:
+        return k_dependence(info, self.k)
+
+    def options(self) -> dict[str, int | float | str]:
+        return {"k": self.k}

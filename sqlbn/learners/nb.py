@@ -1,0 +1,19 @@
+"""Naive Bayes: no attribute depends on another."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlbn.learners.base import Learner
+from sqlbn.structure.information import Information
+from sqlbn.structure.parents import Structure, no_parents
+
+
+class NaiveBayes(Learner):
+    """One counting pass over single attributes."""
+
+    name: ClassVar[str] = "nb"
+    summary: ClassVar[str] = "naive Bayes: attributes independent given the class"
+
+    def structure(self, info: Information) -> Structure:
+        return no_parents(info)

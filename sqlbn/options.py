@@ -1,0 +1,109 @@
+"""The options of a fit, in the words that the CLI and the Python API share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlbn.encode.profile import Choices
+from sqlbn.errors import OptionError
+from sqlbn.learners import Learner, make_learner
+from sqlbn.scoring.parameters import Smoothing
+from sqlbn.sources import Source
+
+DEFAULT_LEARNER = "kdb"
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What to learn and from which columns."""
+
+    target: str
+    learner: str = DEFAULT_LEARNER
+    k: int | None = None
+    m: float = 1.0
+    backoff: str = "cell"
+    bins: int = 5
+    weight: str | None = None
+    columns: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    where: str | None = None
+    table: str | None = None
+    query: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.m > 0:
+            raise OptionError(f"--m {self.m}: give a number above 0")
+        if self.backoff not in ("cell", "parents"):
+            raise OptionError(f"--backoff {self.backoff}: choose cell or parents")
+        if self.bins < 2:
+            raise OptionError(f"--bins {self.bins}: give at least 2")
+        if self.weight is not None and self.weight == self.target:
+            raise OptionError(f"--weight {self.weight}: that is the target")
+        both = set(self.categorical) & set(self.numeric)
+        if both:
+            raise OptionError(f"{sorted(both)[0]!r} cannot be both --categorical and --numeric")
+        self.make_learner()
+
+    def make_learner(self) -> Learner:
+        """The learner these options ask for."""
+        return make_learner(self.learner, k=self.k)
+
+    @property
+    def smoothing(self) -> Smoothing:
+        """How counts become probabilities."""
+        return Smoothing(float(self.m), "parents" if self.backoff == "parents" else "cell")
+
+    def uses(self, name: str) -> bool:
+        """Whether a column matters to this fit."""
+        if name in (self.target, self.weight):
+            return True
+        return name not in self.exclude and (not self.columns or name in self.columns)
+
+    def attributes(self, source: Source) -> list[str]:
+        """The columns of a source that may be attributes, in its order; names are checked."""
+        chosen = {source.column(c, "--columns") for c in self.columns} or set(source.columns)
+        left_out = {source.column(c, "--exclude column") for c in self.exclude}
+        special = {source.column(self.target, "the target")}
+        if self.weight is not None:
+            special.add(source.column(self.weight, "the weight"))
+        named = {c for c in chosen if c in special} & set(self.columns)
+        if named:
+            raise OptionError(f"--columns names {sorted(named)[0]!r}, the target or the weight")
+        found = [c for c in source.columns if c in chosen - left_out - special]
+        for option in ("categorical", "numeric", "keep"):
+            for name in getattr(self, option):
+                if source.column(name, f"--{option} column") not in found:
+                    raise OptionError(f"--{option} {name}: the column is not used as an attribute")
+        return found
+
+    def choices(self, source: Source) -> Choices:
+        """What the user says about kinds of columns, in the source's spelling."""
+
+        def spelled(names: Sequence[str]) -> frozenset[str]:
+            return frozenset(source.column(n) for n in names)
+
+        return Choices(spelled(self.categorical), spelled(self.numeric), spelled(self.keep))
+
+
+def fit_options(target: str, options: dict[str, Any]) -> FitOptions:
+    """Options from keywords; an unknown one is an error that names the known."""
+    known = {f.name for f in fields(FitOptions)}
+    for key in options:
+        if key not in known:
+            raise OptionError(f"there is no option {key!r}; there is {', '.join(sorted(known))}")
+    several = {f for f in ("columns", "exclude", "categorical", "numeric", "keep") if f in options}
+    cleaned = {
+        key: _names(value) if key in several else value
+        for key, value in options.items()
+        if value is not None
+    }
+    return FitOptions(target=target, **cleaned)
+
+
+def _names(value: str | Iterable[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)

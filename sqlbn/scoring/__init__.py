@@ -1,0 +1,1 @@
+"""Scoring: factors → lookup tables → join queries; losses. Learners are unknown here."""

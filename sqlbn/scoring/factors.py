@@ -1,0 +1,100 @@
+"""Which lookup tables a model needs: fused ones, and chains of tables where back-off is sparse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Role = Literal["base", "cell", "parents"]
+
+# Log probabilities that a complete table may hold; past that, deep levels of back-off hold only
+# the cells that were seen and are joined one after the other.
+COMPLETE_VALUES = 1 << 18
+# Keys and values of a fused table. Measured, 54 attributes, 7 classes, 1 M rows: tables of 6^4
+# keys 0.45 s, 6^3 0.67 s, 6^5 0.64 s, none fused 2.2 s.
+FUSED_KEYS = 1 << 11
+FUSED_VALUES = 1 << 15
+
+
+@dataclass(frozen=True)
+class Factor:
+    """One lookup table: packed codes of `variables` → one log probability a class.
+
+    A `base` has a row for every key. A chain belongs to one attribute: its base, and before it
+    `cell` and `parents` tables of deeper levels of back-off that hold only what was seen.
+    `members` are the attributes whose probabilities are multiplied into it.
+    """
+
+    number: int
+    role: Role
+    variables: tuple[int, ...]
+    members: tuple[int, ...]
+    level: int
+
+    @property
+    def table(self) -> str:
+        """The table's name in the model's schema."""
+        return f"factor_{self.number}"
+
+
+def complete_level(family: Sequence[int], slots: Sequence[int], n_classes: int) -> int:
+    """The deepest level of back-off that a complete table can hold.
+
+    `family` is an attribute and its parents in order.
+    """
+    level, keys = 0, slots[family[0]]
+    for parent in family[1:]:
+        keys *= slots[parent]
+        if keys * n_classes > COMPLETE_VALUES:
+            break
+        level += 1
+    return level
+
+
+def plan_factors(
+    families: Sequence[tuple[int, ...]], slots: Sequence[int], n_classes: int, backoff: str
+) -> list[Factor]:
+    """The lookup tables of a product of P(x | parents, y), one family an attribute."""
+    factors: list[Factor] = []
+    fusible = []
+    for family in families:
+        level = complete_level(family, slots, n_classes)
+        if level == len(family) - 1:
+            fusible.append(family)
+            continue
+        member = (family[0],)
+        factors.append(Factor(len(factors), "base", family[: level + 1], member, level))
+        for deeper in range(level + 1, len(family)):
+            factors.append(Factor(len(factors), "cell", family[: deeper + 1], member, deeper))
+            if backoff == "parents":
+                parents = family[1 : deeper + 1]
+                factors.append(Factor(len(factors), "parents", parents, member, deeper))
+    for group in fuse(fusible, slots, n_classes):
+        union = sorted(set().union(*group))
+        members = tuple(family[0] for family in group)
+        factors.append(Factor(len(factors), "base", tuple(union), members, -1))
+    return factors
+
+
+def fuse(
+    families: Sequence[tuple[int, ...]], slots: Sequence[int], n_classes: int
+) -> list[list[tuple[int, ...]]]:
+    """Groups of families whose joint key stays small; each group becomes one table."""
+    most = max(1, min(FUSED_KEYS, FUSED_VALUES // n_classes))
+    left = list(families)
+    groups = []
+    while left:
+        group = [left.pop(0)]
+        union = set(group[0])
+        while left:
+            keys = math.prod(slots[v] for v in union)
+            growth = [math.prod(slots[v] for v in f if v not in union) for f in left]
+            best = min(range(len(left)), key=growth.__getitem__)
+            if keys * growth[best] > most:
+                break
+            union |= set(left[best])
+            group.append(left.pop(best))
+        groups.append(group)
+    return groups

@@ -1,0 +1,6 @@
+"""Sources: how a user's data becomes one relation with a checked schema. Nothing is learned here."""
+
+from sqlbn.sources.opening import open_source
+from sqlbn.sources.relation import Source, SourceFile
+
+__all__ = ["Source", "SourceFile", "open_source"]

@@ -1,0 +1,206 @@
+"""Decides what the user's data is, and opens it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import ColumnError, EngineError, OptionError, SourceError
+from sqlbn.quoting import identifier, literal, qualified
+from sqlbn.sources.files import csv_source, expand, file_format, is_remote, parquet_source
+from sqlbn.sources.relation import Source, SourceFile, staged
+
+
+def open_source(
+    engine: DuckDBEngine,
+    data: Any,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    where: str | None = None,
+    used: Callable[[str], bool] = lambda name: True,
+) -> Source:
+    """Open files, a database, Arrow data or a data frame as one relation.
+
+    `used` says which columns matter: files may disagree about the others.
+    """
+    paths = _paths(data)
+    if paths is None:
+        if table is not None or query is not None:
+            raise OptionError("--table and --query go with a DuckDB database file")
+        source = _object_source(engine, data)
+    else:
+        source = _path_source(engine, paths, table, query, used)
+    if not source.columns:
+        raise SourceError(f"{source.label} has no columns")
+    return with_where(engine, source, where) if where is not None else source
+
+
+def _paths(data: Any) -> list[str] | None:
+    if isinstance(data, str | os.PathLike):
+        return [os.fspath(data)]
+    if isinstance(data, Sequence) and data and all(isinstance(p, str | os.PathLike) for p in data):
+        return [os.fspath(p) for p in data]
+    if isinstance(data, Sequence) and not data:
+        raise SourceError("no data given: name at least one file")
+    return None
+
+
+def _path_source(
+    engine: DuckDBEngine,
+    paths: list[str],
+    table: str | None,
+    query: str | None,
+    used: Callable[[str], bool],
+) -> Source:
+    files = expand(paths)
+    formats = {file_format(f) for f in files}
+    if len(formats) > 1:
+        raise SourceError(f"the files are of several formats ({', '.join(sorted(formats))})")
+    if formats == {"database"}:
+        if len(files) > 1:
+            raise SourceError("give one DuckDB database file at a time")
+        return _database_source(engine, files[0], table, query)
+    if table is not None or query is not None:
+        raise OptionError("--table and --query go with a DuckDB database file")
+    opening = parquet_source if formats == {"parquet"} else csv_source
+    return opening(engine, files, used)
+
+
+# -- a DuckDB database file ---------------------------------------------------------------------
+
+
+def _database_source(
+    engine: DuckDBEngine, path: str, table: str | None, query: str | None
+) -> Source:
+    if table is not None and query is not None:
+        raise OptionError("give --table or --query, not both")
+    catalog = engine.fresh_name("database")
+    try:
+        engine.execute(f"ATTACH {literal(path)} AS {catalog} (READ_ONLY)")
+    except EngineError as error:
+        raise SourceError(f"cannot open the database {path!r}: {error}") from error
+    files = (SourceFile(path, 0 if is_remote(path) else Path(path).stat().st_size),)
+    if query is not None:
+        return _query_source(engine, catalog, path, query, files)
+    schema, name, is_table = _find_table(engine, catalog, path, table)
+    relation = qualified(catalog, schema, name)
+    return Source(
+        relation=relation,
+        columns=dict(engine.columns(relation)),
+        label=f"table {name!r} of {path}",
+        files=files,
+        row_key="rowid" if is_table else None,
+        rescannable=is_table,
+    )
+
+
+def _find_table(
+    engine: DuckDBEngine, catalog: str, path: str, table: str | None
+) -> tuple[str, str, bool]:
+    """Schema, name, and whether it is a table (True) or a view."""
+    found = engine.rows(
+        "SELECT schema_name, table_name, true FROM duckdb_tables() "
+        f"WHERE database_name = {literal(catalog)} UNION ALL "
+        "SELECT schema_name, view_name, false FROM duckdb_views() "
+        f"WHERE database_name = {literal(catalog)} AND NOT internal ORDER BY 1, 2"
+    )
+    names = ", ".join(repr(n if s == "main" else f"{s}.{n}") for s, n, _ in found) or "no table"
+    if table is None:
+        if len(found) != 1:
+            raise OptionError(f"{path!r} holds {names}; choose with --table or --query")
+        return found[0][0], found[0][1], found[0][2]
+    wanted = [r for r in found if table in (r[1], f"{r[0]}.{r[1]}")]
+    if len(wanted) != 1:
+        raise SourceError(f"{path!r} has no table {table!r}; it holds {names}")
+    return wanted[0][0], wanted[0][1], wanted[0][2]
+
+
+def _query_source(
+    engine: DuckDBEngine, catalog: str, path: str, query: str, files: tuple[SourceFile, ...]
+) -> Source:
+    relation = f"({_one_select(query)}\n)"
+    engine.execute(f"USE {identifier(catalog)}")
+    try:
+        source = Source(
+            relation=relation,
+            columns=dict(engine.columns(relation)),
+            label=f"the query on {path}",
+            files=files,
+            rescannable=False,
+        )
+        # Staged at once: the names in the query mean something only while its database is in USE.
+        return staged(engine, source)
+    except EngineError as error:
+        raise SourceError(f"--query: {error}") from error
+    finally:
+        engine.execute("USE memory")
+
+
+def _one_select(query: str) -> str:
+    try:
+        statements = duckdb.extract_statements(query)
+    except duckdb.Error as error:
+        raise SourceError(f"--query is not SQL: {str(error).splitlines()[0]}") from error
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise SourceError("--query takes one SELECT statement")
+    return query.strip().rstrip(";")
+
+
+# -- objects in memory --------------------------------------------------------------------------
+
+
+def _object_source(engine: DuckDBEngine, data: Any) -> Source:
+    import pyarrow as pa
+    import pyarrow.dataset as pads
+
+    kind = f"{type(data).__module__.split('.')[0]}.{type(data).__name__}"
+    once = False
+    if isinstance(data, duckdb.DuckDBPyRelation):
+        data, once = data.to_arrow_reader(), True
+    elif kind.startswith("polars."):
+        data = data.collect().to_arrow() if kind == "polars.LazyFrame" else data.to_arrow()
+    elif isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    elif isinstance(data, pa.RecordBatchReader):
+        once = True
+    elif hasattr(data, "__arrow_c_stream__") and not isinstance(data, pa.Table):
+        if not kind.startswith("pandas."):
+            data, once = pa.RecordBatchReader.from_stream(data), True
+    elif not isinstance(data, pa.Table | pads.Dataset) and not kind.startswith("pandas."):
+        raise SourceError(
+            f"cannot read data of type {kind}; give paths, an Arrow table or reader, "
+            "a pandas or polars data frame, or a DuckDB relation"
+        )
+    name = engine.register(data)
+    source = Source(
+        relation=name,
+        columns=dict(engine.columns(name)),
+        label=f"the {kind.split('.')[1]}",
+        rescannable=not once,
+    )
+    if once:  # a reader can be read once only, even if the caller asks for the schema twice
+        source = staged(engine, source)
+        engine.unregister(name)
+    return source
+
+
+# -- filters ------------------------------------------------------------------------------------
+
+
+def with_where(engine: DuckDBEngine, source: Source, where: str) -> Source:
+    """The rows for which the user's condition holds."""
+    narrowed = source.filtered(where)
+    try:
+        if len(duckdb.extract_statements(narrowed.select("1"))) != 1:
+            raise OptionError(f"--where {where!r} is not one condition")
+        engine.rows(f"EXPLAIN {narrowed.select('1')}")
+    except (duckdb.Error, EngineError) as error:
+        line = str(error).splitlines()[0]
+        raise ColumnError(f"--where {where!r} cannot be used: {line}") from error
+    return narrowed

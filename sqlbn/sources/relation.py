@@ -1,0 +1,94 @@
+"""A checked relation: what every later step reads rows from."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+
+from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import ColumnError
+from sqlbn.quoting import identifier, literal
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file that rows come from."""
+
+    path: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows that can be selected from, again and again.
+
+    `relation` can stand behind FROM. `row_key` numbers the rows the same way in every scan,
+    whatever the number of threads; None where the engine cannot tell. `rescannable` is False
+    where every scan would parse everything anew (CSV, a query) or cannot be repeated.
+    """
+
+    relation: str
+    columns: dict[str, str]
+    label: str
+    files: tuple[SourceFile, ...] = ()
+    row_key: str | None = None
+    rescannable: bool = True
+    where: tuple[str, ...] = ()
+
+    def column(self, name: str, role: str = "column") -> str:
+        """The exact spelling of a column; engines ignore case, so we do where it is unambiguous."""
+        if name in self.columns:
+            return name
+        same = [c for c in self.columns if c.lower() == name.lower()]
+        if len(same) == 1:
+            return same[0]
+        close = difflib.get_close_matches(name, self.columns, n=3) or list(self.columns)[:5]
+        raise ColumnError(
+            f"{role} {name!r} is not in {self.label}; there is {', '.join(map(repr, close))}"
+        )
+
+    def filtered(self, *conditions: str) -> Source:
+        """The rows that also satisfy these conditions."""
+        return replace(self, where=(*self.where, *conditions))
+
+    @property
+    def where_sql(self) -> str:
+        """The WHERE clause, or nothing."""
+        # The line break ends a comment that a user's condition may close with.
+        return "WHERE " + " AND ".join(f"({c}\n)" for c in self.where) if self.where else ""
+
+    def select(self, items: str) -> str:
+        """A query for some expressions over the rows."""
+        return f"SELECT {items} FROM {self.relation} {self.where_sql}".rstrip()
+
+    @property
+    def filtered_relation(self) -> str:
+        """The rows as something that can stand behind FROM, filters applied."""
+        return f"({self.select('*')})" if self.where else self.relation
+
+
+def parquet_row_key() -> str:
+    """Row number over a list of Parquet files: file and row give the same in every scan."""
+    return "(file_index::UBIGINT * 1099511627776 + file_row_number)"
+
+
+def staged(engine: DuckDBEngine, source: Source, columns: list[str] | None = None) -> Source:
+    """The source copied to a scratch file: cheap to scan again, with a row number.
+
+    Only the named columns are kept.
+    """
+    names = columns if columns is not None else list(source.columns)
+    path = engine.scratch_file("staged", ".parquet")
+    items = ", ".join(identifier(n) for n in names) or "1 AS nothing"
+    # No compression: the file is read many times and lives for minutes.
+    engine.execute(
+        f"COPY ({source.select(items)}) TO {literal(str(path))} "
+        "(FORMAT parquet, COMPRESSION uncompressed)"
+    )
+    return Source(
+        relation=f"read_parquet({literal(str(path))}, hive_partitioning = false)",
+        columns={n: source.columns[n] for n in names},
+        label=source.label,
+        files=source.files,
+        row_key=parquet_row_key(),
+    )

@@ -1,0 +1,220 @@
+"""The store's file: open, list, copy models in and out, drop. Every change is one transaction."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlbn.draft import Draft
+from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import SqlbnError, StoreBusyError, StoreError
+from sqlbn.quoting import identifier, literal, qualified
+from sqlbn.scoring.query import prediction_sql
+from sqlbn.store.spec import TABLES, ModelSpec
+
+# The oldest file format that DuckDB 2.0 writes: any duckdb program from 0.10 opens the tables.
+STORAGE_VERSION = "v1.0.0"
+# How long to wait for another process that is writing: it holds the file for a moment only.
+_PATIENCE = 10.0
+_RESERVED_NAMES = {"main", "information_schema", "pg_catalog", "temp", "system"}
+
+
+class StoreFile:
+    """One DuckDB file with a schema a model."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    # -- opening -----------------------------------------------------------------------------
+
+    @contextmanager
+    def _attached(self, engine: DuckDBEngine, write: bool) -> Iterator[str]:
+        catalog = engine.fresh_name("store")
+        new = not self.path.exists()
+        if new and not write:
+            raise StoreError(f"there is no store {str(self.path)!r}; `sqlbn fit` makes one")
+        self._attach(engine, catalog, write, new)
+        completed = False
+        try:
+            yield catalog
+            completed = True
+        finally:
+            engine.execute(f"DETACH {catalog}")
+            if new and not completed:
+                self.path.unlink(missing_ok=True)
+                Path(f"{self.path}.wal").unlink(missing_ok=True)
+
+    def _attach(self, engine: DuckDBEngine, catalog: str, write: bool, new: bool) -> None:
+        option = "READ_ONLY" if not write else f"STORAGE_VERSION '{STORAGE_VERSION}'" if new else ""
+        sql = f"ATTACH {literal(str(self.path))} AS {catalog} " + (f"({option})" if option else "")
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                engine.execute(sql)
+                return
+            except SqlbnError as error:
+                if not _is_lock(str(error)):
+                    raise StoreError(
+                        f"cannot open the store {str(self.path)!r}: {error}"
+                    ) from error
+                if time.monotonic() > deadline:
+                    raise StoreBusyError(self._busy_text(str(error))) from error
+                time.sleep(0.2)
+
+    def _busy_text(self, message: str) -> str:
+        holder = re.search(r"held in (.+?)(?: by |\.|$)", message)
+        pid = re.search(r"PID (\d+)", message)
+        who = f"process {pid[1]}" if pid else holder[1] if holder else "another connection"
+        return (
+            f"the store {str(self.path)!r} is held by {who}; "
+            "wait until it ends or close its connection, then try again"
+        )
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def names(self, engine: DuckDBEngine) -> list[str]:
+        """The models in the file."""
+        with self._attached(engine, write=False) as catalog:
+            return _model_names(engine, catalog)
+
+    def metas(self, engine: DuckDBEngine) -> dict[str, dict[str, str]]:
+        """The meta table of every model."""
+        with self._attached(engine, write=False) as catalog:
+            return {
+                name: dict(
+                    engine.rows(f"SELECT key, value FROM {qualified(catalog, name, 'meta')}")
+                )
+                for name in _model_names(engine, catalog)
+            }
+
+    def load(self, engine: DuckDBEngine, name: str) -> Draft:
+        """A model's tables, copied into the engine: the file is free again afterwards.
+
+        Only tables are read. Views and macros of the file are never run: they are text that
+        somebody else may have put there.
+        """
+        with self._attached(engine, write=False) as catalog:
+            self._require(engine, catalog, name)
+            draft = Draft(engine)
+            for table in _tables(engine, catalog, name):
+                engine.execute(
+                    f"CREATE TABLE {draft.table(table)} AS FROM {qualified(catalog, name, table)}"
+                )
+            return draft
+
+    def _require(self, engine: DuckDBEngine, catalog: str, name: str) -> None:
+        names = _model_names(engine, catalog)
+        if name not in names:
+            listed = ", ".join(map(repr, names)) or "no model"
+            raise StoreError(f"{str(self.path)!r} has no model {name!r}; it holds {listed}")
+        missing = set(TABLES) - set(_tables(engine, catalog, name))
+        if missing:
+            raise StoreError(
+                f"the model {name!r} in {str(self.path)!r} lacks the table {sorted(missing)[0]!r}; "
+                "fit it again"
+            )
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def check_name(self, engine: DuckDBEngine, name: str, replace: bool) -> None:
+        """Fail before the work, not after it, where the name cannot be used."""
+        if not name or name.lower() in _RESERVED_NAMES or "\x00" in name:
+            raise StoreError(f"{name!r} cannot be the name of a model; choose another with --name")
+        if not self.path.exists():
+            if not self.path.parent.is_dir():
+                raise StoreError(
+                    f"the folder {str(self.path.parent)!r} for the store does not exist"
+                )
+            return
+        if not replace and name in self.names(engine):
+            raise StoreError(_taken(self.path, name))
+
+    def save(self, draft: Draft, spec: ModelSpec, name: str, replace: bool) -> None:
+        """Write a model in one transaction: a reader sees the old one or the new one."""
+        engine = draft.engine
+        with self._attached(engine, write=True) as catalog:
+            engine.execute("BEGIN")
+            try:
+                version = self._make_room(engine, catalog, name, replace)
+                schema = qualified(catalog, name)
+                engine.execute(f"CREATE SCHEMA {schema}")
+                for table in draft.names():
+                    engine.execute(
+                        f"CREATE TABLE {schema}.{identifier(table)} AS FROM {draft.table(table)}"
+                    )
+                engine.execute(
+                    f"INSERT INTO {schema}.meta VALUES ('name', {literal(name)}), "
+                    f"('version', '{version}')"
+                )
+                self._write_sql_face(engine, catalog, name, spec)
+                engine.execute("COMMIT")
+            except BaseException:
+                engine.execute("ROLLBACK")
+                raise
+
+    def _make_room(self, engine: DuckDBEngine, catalog: str, name: str, replace: bool) -> int:
+        """Drop the model of that name, if it may be; the version of the new one."""
+        if name not in _model_names(engine, catalog):
+            return 1
+        if not replace:
+            raise StoreError(_taken(self.path, name))
+        old = engine.rows(
+            f"SELECT value FROM {qualified(catalog, name, 'meta')} WHERE key = 'version'"
+        )
+        engine.execute(f"DROP SCHEMA {qualified(catalog, name)} CASCADE")
+        return int(old[0][0]) + 1 if old else 1
+
+    def _write_sql_face(
+        self, engine: DuckDBEngine, catalog: str, name: str, spec: ModelSpec
+    ) -> None:
+        """The views and the macro that SQL users see."""
+        engine.execute(f"USE {catalog}")  # names in their text resolve without the catalog
+        try:
+            prefix = identifier(name)
+            for position, book in enumerate(spec.books):
+                view = qualified(catalog, name, f"cpt_{book.name}")
+                engine.execute(f"CREATE VIEW {view} AS {spec.cpt_sql(position, prefix)}")
+            # The inner FROM is for duckdb 1.1, which cannot give query_table an alias.
+            query = prediction_sql(spec.scorer(prefix), "(FROM query_table(tbl))", reorder=True)
+            macro = qualified(catalog, name, "predict")
+            engine.execute(f"CREATE MACRO {macro}(tbl) AS TABLE {query}")
+        finally:
+            engine.execute("USE memory")
+
+    def drop(self, engine: DuckDBEngine, name: str) -> None:
+        """Remove a model."""
+        if not self.path.exists():
+            raise StoreError(f"there is no store {str(self.path)!r}")
+        with self._attached(engine, write=True) as catalog:
+            self._require(engine, catalog, name)
+            engine.execute(f"DROP SCHEMA {qualified(catalog, name)} CASCADE")
+
+
+def _taken(path: Path, name: str) -> str:
+    return f"{str(path)!r} already holds a model {name!r}; use --replace, or another --name"
+
+
+def _is_lock(message: str) -> bool:
+    lower = message.lower()
+    return "lock" in lower or "already attached" in lower or "different configuration" in lower
+
+
+def _model_names(engine: DuckDBEngine, catalog: str) -> list[str]:
+    found = engine.rows(
+        "SELECT schema_name FROM duckdb_tables() "
+        f"WHERE database_name = {literal(catalog)} AND table_name IN ('meta', 'classes') "
+        "GROUP BY schema_name HAVING count(*) = 2 ORDER BY schema_name"
+    )
+    return [row[0] for row in found]
+
+
+def _tables(engine: DuckDBEngine, catalog: str, name: str) -> list[str]:
+    found = engine.rows(
+        "SELECT table_name FROM duckdb_tables() "
+        f"WHERE database_name = {literal(catalog)} AND schema_name = {literal(name)} "
+        "ORDER BY table_name"
+    )
+    return [row[0] for row in found]

@@ -1,0 +1,214 @@
+"""A model as its tables tell it: what is needed to score, to show and to write it again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlbn.counts.packing import strides, unpacked_sql
+from sqlbn.draft import Draft
+from sqlbn.encode.books import class_codebook
+from sqlbn.encode.codebook import INLINE_CATEGORIES, Codebook
+from sqlbn.encode.types import plain_type
+from sqlbn.errors import ColumnError, StoreError
+from sqlbn.quoting import literal
+from sqlbn.scoring.estimates import log_prior
+from sqlbn.scoring.factors import Factor
+from sqlbn.scoring.query import Scorer
+from sqlbn.templates import render
+
+# Raised when the meaning of a stored table changes; a newer file is refused, an older one migrated.
+FORMAT = 1
+
+TABLES = (
+    "meta",
+    "classes",
+    "attributes",
+    "cuts",
+    "categories",
+    "parents",
+    "cmi",
+    "counts",
+    "families",
+    "factors",
+)
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """The parts of a model that are small; counts and factors stay in their tables."""
+
+    meta: dict[str, str]
+    target: Codebook
+    class_names: tuple[str, ...]
+    class_counts: tuple[float, ...]
+    probability_columns: tuple[str, ...]
+    books: tuple[Codebook, ...]
+    parents: tuple[tuple[int, ...], ...]
+    factors: tuple[Factor, ...]
+
+    @property
+    def m(self) -> float:
+        """The m of the m-estimate."""
+        return float(self.meta["m"])
+
+    def scorer(self, prefix: str) -> Scorer:
+        """What a scoring query needs, for the model's tables in a schema."""
+        return Scorer(
+            prefix=prefix,
+            target=self.target,
+            class_names=self.class_names,
+            probability_columns=self.probability_columns,
+            books=self.books,
+            log_prior=tuple(log_prior(self.class_counts, self.m)),
+            factors=self.factors,
+        )
+
+    def cpt_sql(self, position: int, prefix: str) -> str:
+        """The readable conditional probability table of one attribute."""
+        family = (position, *self.parents[position])
+        radices = [*(self.books[v].n_values for v in family), len(self.class_names)]
+        steps = strides(radices)
+        names = cpt_columns([self.books[v].name for v in family])
+        axes = []
+        for v, name, stride, radix in zip(family, names, steps[:-1], radices[:-1], strict=True):
+            numeric = self.books[v].kind == "numeric"
+            axes.append(
+                {
+                    "code": unpacked_sql("key", stride, radix),
+                    "name": name,
+                    "attribute": self.books[v].name,
+                    "table": f"{prefix}.{'cuts' if numeric else 'categories'}",
+                    "label": "label" if numeric else "value",
+                }
+            )
+        return render(
+            "cpt",
+            axes=axes,
+            class_code=unpacked_sql("key", 1, radices[-1]),
+            position=position,
+            prefix=prefix,
+            m=literal(self.m),
+            share=literal(self.m / self.books[position].n_values),
+        )
+
+    def position(self, attribute: str) -> int:
+        """The position of an attribute by its name."""
+        for position, book in enumerate(self.books):
+            if book.name == attribute:
+                return position
+        names = ", ".join(repr(b.name) for b in self.books) or "none"
+        raise ColumnError(f"the model has no attribute {attribute!r}; it has {names}")
+
+
+def cpt_columns(names: Sequence[str]) -> list[str]:
+    """Column names for attributes beside `class`, `n` and `probability`: clashes get a `_`."""
+    taken = {"class", "n", "probability"}
+    found = []
+    for name in names:
+        while name.lower() in taken:
+            name += "_"
+        taken.add(name.lower())
+        found.append(name)
+    return found
+
+
+def probability_names(classes: Sequence[str]) -> list[str]:
+    """`p_<class>` for each class; the engine ignores case, so 'a' and 'A' need different names."""
+    taken: set[str] = set()
+    found = []
+    for name in classes:
+        column = f"p_{name}"
+        while column.lower() in taken:
+            column += "_"
+        taken.add(column.lower())
+        found.append(column)
+    return found
+
+
+def read_spec(draft: Draft) -> ModelSpec:
+    """The spec of the model in a draft's tables."""
+    engine, table = draft.engine, draft.table
+    meta = {str(k): str(v) for k, v in engine.rows(f"SELECT key, value FROM {table('meta')}")}
+    if int(meta.get("format", "0")) > FORMAT:
+        raise StoreError(
+            f"the model was written by sqlbn {meta.get('sqlbn')} in format {meta['format']}; "
+            f"this program reads up to {FORMAT}: upgrade sqlbn"
+        )
+    classes = engine.rows(f'SELECT class, n, "column" FROM {table("classes")} ORDER BY code')
+    names = tuple(str(row[0]) for row in classes)
+    return ModelSpec(
+        meta=meta,
+        target=class_codebook(meta["target"], plain_type(meta["target_type"]), names),
+        class_names=names,
+        class_counts=tuple(float(row[1]) for row in classes),
+        probability_columns=tuple(str(row[2]) for row in classes),
+        books=_read_books(draft),
+        parents=_read_parents(draft),
+        factors=_read_factors(draft),
+    )
+
+
+def _read_books(draft: Draft) -> tuple[Codebook, ...]:
+    rows, table = draft.engine.rows, draft.table
+    cuts: dict[str, list[float]] = {}
+    for name, upper in rows(
+        f"SELECT attribute, upper FROM {table('cuts')} "
+        "WHERE upper IS NOT NULL ORDER BY attribute, code"
+    ):
+        cuts.setdefault(name, []).append(upper)
+    inline: dict[str, list[str]] = {}
+    for name, value in rows(
+        f"SELECT attribute, value FROM {table('categories')} WHERE value IS NOT NULL "
+        f"QUALIFY count(*) OVER (PARTITION BY attribute) <= {INLINE_CATEGORIES} ORDER BY code"
+    ):
+        inline.setdefault(name, []).append(value)
+    books = []
+    for name, kind, n_values, sql_type, missing in rows(
+        "SELECT attribute, kind, n_values, type, missing_code "
+        f"FROM {table('attributes')} ORDER BY position"
+    ):
+        categories = None
+        if kind == "categorical":
+            only_missing = n_values == 1 and missing is not None
+            found = inline.get(name, [] if only_missing else None)
+            categories = tuple(found) if found is not None else None
+        # The upper bound of the last interval is infinity, not a cut.
+        bounds = tuple(cuts.get(name, [])[:-1])
+        books.append(
+            Codebook(name, plain_type(sql_type), kind, int(n_values), missing, bounds, categories)
+        )
+    return tuple(books)
+
+
+def _read_parents(draft: Draft) -> tuple[tuple[int, ...], ...]:
+    positions = dict(
+        draft.engine.rows(f"SELECT attribute, position FROM {draft.table('attributes')}")
+    )
+    parents: list[list[int]] = [[] for _ in positions]
+    for attribute, parent in draft.engine.rows(
+        f"SELECT attribute, parent FROM {draft.table('parents')} ORDER BY attribute, rank"
+    ):
+        parents[positions[attribute]].append(positions[parent])
+    return tuple(tuple(p) for p in parents)
+
+
+def _read_factors(draft: Draft) -> tuple[Factor, ...]:
+    return tuple(
+        Factor(int(number), role, tuple(map(int, variables)), tuple(map(int, members)), int(level))
+        for number, role, level, variables, members in draft.engine.rows(
+            "SELECT factor, role, level, variables, members "
+            f"FROM {draft.table('factors')} ORDER BY factor"
+        )
+    )
+
+
+def write_meta(draft: Draft, meta: dict[str, Any]) -> None:
+    """The draft's `meta`; anything that is not text or a number is written as JSON."""
+    rows = [
+        (key, value if isinstance(value, str) else json.dumps(value, default=str))
+        for key, value in meta.items()
+    ]
+    draft.fill("meta", "key VARCHAR, value VARCHAR", rows)

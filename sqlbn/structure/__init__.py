@@ -1,0 +1,1 @@
+"""Structure: pure functions from counts to orders, parents and trees. No SQL here."""

@@ -1,0 +1,63 @@
+"""Mutual and conditional mutual information from sums of n ln n, in nats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.counts.cover import Family
+
+Matrix = npt.NDArray[np.float64]
+
+# Values are compared after rounding, so that ties do not depend on the order of a sum.
+DECIMALS = 12
+
+
+@dataclass(frozen=True)
+class Information:
+    """MI of each attribute with the class; CMI of each pair given the class where it was counted."""
+
+    mi: Matrix
+    cmi: Matrix | None
+
+    @property
+    def order(self) -> list[int]:
+        """Attributes by MI, highest first; ties by position in the schema."""
+        return sorted(range(len(self.mi)), key=lambda i: (-self.mi[i], i))
+
+
+def single_families(d: int) -> list[Family]:
+    """What MI needs: each attribute alone and with the class (variable d), and the class."""
+    return [*((i,) for i in range(d)), *((i, d) for i in range(d)), (d,)]
+
+
+def pair_families(d: int) -> list[Family]:
+    """What CMI needs besides: each pair of attributes with the class."""
+    return [(i, j, d) for i in range(d) for j in range(i + 1, d)]
+
+
+def information(sums: Mapping[Family, float], d: int, total: float) -> Information:
+    """MI and, where the pairs were counted, CMI; rounded."""
+    with_class = np.array([sums[(i, d)] for i in range(d)])
+    alone = np.array([sums[(i,)] for i in range(d)])
+    of_class = sums[(d,)]
+    mi = (with_class - alone - of_class + total * math.log(total)) / total
+    if d > 1 and (0, 1, d) not in sums:
+        return Information(_rounded(mi), None)
+    joint = np.zeros((d, d))
+    for i, j, y in pair_families(d):
+        joint[i, j] = joint[j, i] = sums[(i, j, y)]
+    # The two sums are added first: i and j then give the same bits in either order.
+    cmi = (joint + of_class - (with_class[:, None] + with_class[None, :])) / total
+    np.fill_diagonal(cmi, 0.0)
+    return Information(_rounded(mi), _rounded(cmi))
+
+
+def _rounded(values: Matrix) -> Matrix:
+    # Adding zero turns -0.0 into 0.0.
+    rounded: Matrix = np.maximum(np.round(values, DECIMALS), 0.0) + 0.0
+    return rounded

@@ -1,0 +1,319 @@
+"""The learners again, by brute force in plain Python, to check sqlbn against.
+
+Nothing here is fast. Counts are exact (sums of dyadic weights), every probability is a Fraction,
+and leave-one-out really retrains. AnDE, collections, MDL and MODL are not here.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from typing import Any
+
+Row = Mapping[str, Any]  # column name -> str, int, bool, float or None
+Codes = tuple[int, ...]  # one code per attribute, in the order of Model.attributes
+Cells = defaultdict[tuple[Any, ...], float]  # a cell of some count table -> its weight
+
+MAX_CATEGORICAL_INTS = 32
+TIE = Fraction(1, 10**10)  # probabilities this close, relatively, are a tie
+
+
+def is_missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+# ---- values to codes
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """The code book of one column: codes of values (or intervals), then the missing code."""
+
+    name: str
+    kind: str  # 'categorical' or 'numeric'
+    values: tuple[Any, ...]  # categorical: the value of each code; numeric: the cut points
+    has_missing: bool
+    n_values: int  # |X_i|, the missing code included
+
+    def code(self, value: Any) -> int:
+        """The code of a value; n_values, a code without any counts, if training never saw it."""
+        if is_missing(value):
+            return self.n_values - 1 if self.has_missing else self.n_values
+        if self.kind == "categorical":
+            return self.values.index(value) if value in self.values else self.n_values
+        if self.n_values == self.has_missing:  # no interval at all: training had only missing
+            return self.n_values
+        return sum(1 for cut in self.values if value > cut)
+
+
+def equal_frequency_cuts(seen: Mapping[Any, Fraction], bins: int) -> tuple[Any, ...]:
+    """cut_j = the smallest v with bins * weight(x <= v) >= j * total; seen: value -> weight."""
+    total = sum(seen.values())
+    cuts = []
+    for j in range(1, bins):
+        below = Fraction(0)
+        for value in sorted(seen):
+            below += seen[value]
+            if bins * below >= j * total:
+                cuts.append(value)
+                break
+    # A cut at the maximum would leave the last interval empty.
+    return tuple(cut for cut in sorted(set(cuts)) if cut < max(seen))
+
+
+def column_kind(name: str, values: Collection[Any], categorical: Collection[str],
+                numeric: Collection[str]) -> str:
+    if name in categorical or name in numeric:
+        return "categorical" if name in categorical else "numeric"
+    present = {v for v in values if not is_missing(v)}
+    if any(isinstance(v, float) for v in values):
+        return "numeric"
+    if all(type(v) is int for v in present) and len(present) > MAX_CATEGORICAL_INTS:
+        return "numeric"
+    return "categorical"
+
+
+def code_book(name: str, column: Sequence[tuple[Any, Fraction]], kind: str,
+              bins: int) -> Attribute:
+    has_missing = any(is_missing(v) for v, _ in column)
+    seen: dict[Any, Fraction] = {}
+    for value, weight in column:
+        if not is_missing(value):
+            seen[value] = seen.get(value, Fraction(0)) + weight
+    if kind == "categorical":
+        values = tuple(sorted(seen))
+        return Attribute(name, kind, values, has_missing, len(values) + has_missing)
+    cuts = equal_frequency_cuts(seen, bins)
+    return Attribute(name, kind, cuts, has_missing, bool(seen) + len(cuts) + has_missing)
+
+
+# ---- learning
+
+
+@dataclass(frozen=True)
+class Model:
+    target: str
+    classes: tuple[Any, ...]
+    attributes: tuple[Attribute, ...]  # in schema order, constant ones left out
+    table: dict[tuple[Codes, int], float]  # the distinct coded training rows and their weight
+    mi: tuple[float, ...]
+    cmi: dict[tuple[int, int], float]  # both (i, j) and (j, i)
+    order: tuple[int, ...]  # attributes by descending MI
+    parents: dict[int, tuple[int, ...]]
+    m: Fraction
+    backoff: str
+
+    def codes(self, row: Row) -> Codes:
+        return tuple(a.code(row[a.name]) for a in self.attributes)
+
+
+def weight_of(row: Row, weight: str | None) -> float:
+    return 1.0 if weight is None else float(row[weight])
+
+
+def fit(rows: Sequence[Row], names: Sequence[str], target: str, learner: str = "nb", k: int = 2,
+        m: float = 1.0, backoff: str = "cell", bins: int = 5, weight: str | None = None,
+        categorical: Collection[str] = (), numeric: Collection[str] = (),
+        keep: Collection[str] = ()) -> Model:
+    """Learn from rows; names are the attributes in schema order (no target, no weight)."""
+    used = [r for r in rows if not is_missing(r[target]) and weight_of(r, weight) > 0]
+    classes = tuple(sorted({r[target] for r in used}))
+    books = []
+    for name in names:
+        column = [(r[name], Fraction(weight_of(r, weight))) for r in used]
+        kind = column_kind(name, [v for v, _ in column], categorical, numeric)
+        book = code_book(name, column, kind, bins)
+        if book.n_values > 1 or name in keep:
+            books.append(book)
+    table: dict[tuple[Codes, int], float] = {}
+    for r in used:
+        key = tuple(b.code(r[b.name]) for b in books), classes.index(r[target])
+        table[key] = table.get(key, 0.0) + weight_of(r, weight)
+    d = range(len(books))
+    mi = tuple(information(table, i, None) for i in d)
+    cmi = {}
+    for i, j in combinations(d, 2):
+        cmi[i, j] = cmi[j, i] = information(table, i, j)
+    order = tuple(sorted(d, key=lambda i: (-mi[i], i)))
+    parents = (tan_parents(order, cmi) if learner == "tan"
+               else kdb_parents(order, cmi, k if learner == "kdb" else 0))
+    return Model(target, classes, tuple(books), table, mi, cmi, order, parents, Fraction(m),
+                 backoff)
+
+
+def information(table: Mapping[tuple[Codes, int], float], i: int, j: int | None) -> float:
+    """MI(X_i; Y) for j None, else CMI(X_i; X_j | Y), in nats, rounded to 12 decimals."""
+    n: Cells = defaultdict(float)
+    for (codes, y), w in table.items():
+        a, b, given = (codes[i], y, 0) if j is None else (codes[i], codes[j], y)
+        for key in (("abg", a, b, given), ("ag", a, given), ("bg", b, given), ("g", given)):
+            n[key] += w
+    total = sum(table.values())
+    terms = [w / total * math.log(w * n["g", g] / (n["ag", a, g] * n["bg", b, g]))
+             for (_, a, b, g), w in ((key, w) for key, w in n.items() if key[0] == "abg")]
+    return round(math.fsum(terms), 12)
+
+
+def kdb_parents(order: Sequence[int], cmi: Mapping[tuple[int, int], float],
+                k: int) -> dict[int, tuple[int, ...]]:
+    parents = {}
+    for rank, i in enumerate(order):
+        # sorted() is stable: equal CMI leaves the earlier in the MI order first.
+        parents[i] = tuple(sorted(order[:rank], key=lambda j: -cmi[i, j])[:k])
+    return parents
+
+
+def tan_parents(order: Sequence[int],
+                cmi: Mapping[tuple[int, int], float]) -> dict[int, tuple[int, ...]]:
+    """Prim's algorithm from the attribute with the highest MI."""
+    parents: dict[int, tuple[int, ...]] = dict.fromkeys(order[:1], ())
+    while len(parents) < len(order):
+        # max() gives the first of equals: the new node earlier in the order, then the parent.
+        edges = [(i, j) for i in order if i not in parents for j in order if j in parents]
+        child, parent = max(edges, key=lambda edge: cmi[edge])
+        parents[child] = (parent,)
+    return parents
+
+
+# ---- estimates
+
+
+def tally(model: Model, left_out: tuple[Codes, int] | None = None) -> Cells:
+    """N(y), N(pa_1..pa_l, y) and N(x, pa_1..pa_l, y) for each attribute and level l.
+
+    With left_out, one unit of weight of that row is taken away; a cell below 1 becomes 0.
+    """
+    n: Cells = defaultdict(float)
+    for (codes, y), weight in model.table.items():
+        w = weight - 1 if (codes, y) == left_out else weight
+        n["y", y] += w
+        for i in model.order:
+            for level in range(len(model.parents[i]) + 1):
+                pa = tuple(codes[j] for j in model.parents[i][:level])
+                n["pa", i, pa, y] += w
+                n["x", i, codes[i], pa, y] += w
+    return defaultdict(float, {cell: w for cell, w in n.items() if w > 0})
+
+
+def prior(model: Model, n: Cells) -> list[Fraction]:
+    c = range(len(model.classes))
+    total = sum(Fraction(n["y", y]) for y in c)
+    return [(Fraction(n["y", y]) + model.m / len(c)) / (total + model.m) for y in c]
+
+
+def factor(model: Model, n: Cells, i: int, codes: Codes, depth: int,
+           backoff: str) -> list[Fraction]:
+    """P(x_i | pa, y) for each y, with at most depth parents."""
+    c = range(len(model.classes))
+    x = codes[i]
+    pa: Codes = ()
+    for level in range(1, min(depth, len(model.parents[i])) + 1):
+        deeper = tuple(codes[j] for j in model.parents[i][:level])
+        here = [n["x", i, x, deeper, y] if backoff == "cell" else n["pa", i, deeper, y] for y in c]
+        if sum(here) == 0:
+            break
+        pa = deeper
+    v = model.attributes[i].n_values
+    return [(Fraction(n["x", i, x, pa, y]) + model.m / v) / (Fraction(n["pa", i, pa, y]) + model.m)
+            for y in c]
+
+
+def normalised(joint: Sequence[Fraction]) -> list[Fraction]:
+    total = sum(joint, Fraction(0))
+    return [p / total for p in joint]
+
+
+def probabilities(model: Model, rows: Sequence[Row]) -> list[list[Fraction]]:
+    n = tally(model)
+    answer = []
+    for row in rows:
+        codes, joint = model.codes(row), prior(model, n)
+        for i in model.order:
+            factors = factor(model, n, i, codes, len(model.parents[i]), model.backoff)
+            joint = [p * f for p, f in zip(joint, factors, strict=True)]
+        answer.append(normalised(joint))
+    return answer
+
+
+def winner(p: Sequence[Fraction]) -> int:
+    """The lowest class code whose probability is, but for rounding, the highest."""
+    return next(y for y, q in enumerate(p) if q >= max(p) * (1 - TIE))
+
+
+# ---- losses
+
+
+Judged = tuple[int, Sequence[Fraction], float]  # true class, probabilities, weight
+
+
+def losses(judged: Sequence[Judged]) -> dict[str, float]:
+    total = math.fsum(w for _, _, w in judged)
+
+    def mean(terms: Iterator[float]) -> float:
+        return math.fsum(w * t for (_, _, w), t in zip(judged, terms, strict=True)) / total
+
+    wrong = mean(float(winner(p) != y) for y, p, _ in judged)
+    return {
+        "rmse": math.sqrt(mean(float(1 - p[y]) ** 2 for y, p, _ in judged)),
+        "zero_one": wrong,
+        "accuracy": 1 - wrong,
+        "log_loss": mean(-math.log(p[y]) for y, p, _ in judged),
+        "brier": mean(float(sum((q - (z == y)) ** 2 for z, q in enumerate(p)))
+                      for y, p, _ in judged),
+        "mcc": mcc([(y, winner(p), w) for y, p, w in judged]),
+    }
+
+
+def mcc(pairs: Sequence[tuple[int, int, float]]) -> float:
+    """Matthews' correlation for many classes (Gorodkin's R_K); 0 where it is 0/0."""
+    n = math.fsum(w for _, _, w in pairs)
+    true: dict[int, float] = {}
+    said: dict[int, float] = {}
+    for y, z, w in pairs:
+        true[y] = true.get(y, 0) + w
+        said[z] = said.get(z, 0) + w
+    right = math.fsum(w for y, z, w in pairs if y == z)
+    both = math.fsum(true[y] * said.get(y, 0) for y in true)
+    spread = ((n * n - math.fsum(t * t for t in true.values()))
+              * (n * n - math.fsum(s * s for s in said.values())))
+    return (right * n - both) / math.sqrt(spread) if spread > 0 else 0.0
+
+
+def evaluate(model: Model, rows: Sequence[Row], weight: str | None = None) -> dict[str, float]:
+    known = [r for r in rows if r[model.target] in model.classes and weight_of(r, weight) > 0]
+    return losses([(model.classes.index(r[model.target]), p, weight_of(r, weight))
+                   for r, p in zip(known, probabilities(model, known), strict=True)])
+
+
+# ---- leave-one-out
+
+
+def loocv_surface(model: Model, kmax: int, loss: str) -> list[list[float]]:
+    """The loss of KDB with k' parents and the first l attributes: surface[k'][l].
+
+    model: KDB with k = kmax. Structure and codes come from all the rows; only the counts are
+    retrained. Equal rows are left out once and judged with their weight. Back-off is always by
+    cell here (SEMANTICS: `--backoff parents` is for prediction only).
+    """
+    judged: dict[tuple[int, int], list[Judged]] = {}
+    for (codes, y), weight in model.table.items():
+        n = tally(model, left_out=(codes, y))
+        for k in range(kmax + 1):
+            joint = prior(model, n)
+            judged.setdefault((k, 0), []).append((y, normalised(joint), weight))
+            for length, i in enumerate(model.order, start=1):
+                factors = factor(model, n, i, codes, k, "cell")
+                joint = [p * f for p, f in zip(joint, factors, strict=True)]
+                judged.setdefault((k, length), []).append((y, normalised(joint), weight))
+    return [[losses(judged[k, length])[loss] for length in range(len(model.order) + 1)]
+            for k in range(kmax + 1)]
+
+
+def choose(surface: Sequence[Sequence[float]]) -> tuple[int, int]:
+    """The (k', l) with the smallest loss; ties: fewer attributes, then smaller k'."""
+    cells = [(loss, length, k) for k, line in enumerate(surface) for length, loss in
+             enumerate(line)]
+    _, length, k = min(cells)
+    return k, length
