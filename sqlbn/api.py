@@ -26,7 +26,16 @@ def _settings(options: dict[str, Any]) -> Settings:
     return Settings(**{key: value for key, value in given.items() if value is not None})
 
 
-def _open(engine: DuckDBEngine, data: Any, options: FitOptions) -> Source:
+def split_options(
+    target: str, learner: str, options: dict[str, Any]
+) -> tuple[Settings, FitOptions]:
+    """Keywords as the engine's settings and the options of the fit."""
+    settings = _settings(options)
+    return settings, fit_options(target, {"learner": learner, **options})
+
+
+def open_for_fit(engine: DuckDBEngine, data: Any, options: FitOptions) -> Source:
+    """The source that these options speak of."""
     return open_source(
         engine,
         data,
@@ -62,8 +71,7 @@ def fit(
     >>> model.predict(pa.table({"suit": ["s"]})).column("prediction").to_pylist()
     ['no']
     """
-    settings = _settings(options)
-    chosen = fit_options(target, {"learner": learner, **options})
+    settings, chosen = split_options(target, learner, options)
     if (store is None) != (name is None):
         raise OptionError("store and name go together: give both, or neither")
     progress = progress or (Progress() if quiet else ConsoleProgress())
@@ -71,7 +79,7 @@ def fit(
     try:
         if store is not None and name is not None:
             StoreFile(store).check_name(engine, name, replace)
-        draft, spec = learn(engine, _open(engine, data, chosen), chosen, progress)
+        draft, spec = learn(engine, open_for_fit(engine, data, chosen), chosen, progress)
         model = Model(engine, draft, spec)
         if store is not None and name is not None:
             with progress.stage("store", f"storing {name!r} in {store}"):
@@ -146,17 +154,16 @@ def evaluate_parts(
     """What `evaluate` returns, and the same for every fold."""
     if test is not None and folds is not None:
         raise OptionError("give test files or folds, not both")
-    settings = _settings(options)
-    chosen = fit_options(target, {"learner": learner, **options})
+    settings, chosen = split_options(target, learner, options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
     with DuckDBEngine(settings) as engine:
-        source = _open(engine, data, chosen)
+        source = open_for_fit(engine, data, chosen)
         if test is None:
             return cross_validate(engine, source, chosen, folds or 10, progress)
         draft, spec = learn(engine, source, chosen, progress)
         fitted = sum(progress.seconds.values())
         with progress.stage("evaluate", "scoring the test rows"):
-            result = evaluate_source(draft, spec, _open(engine, test, chosen), chosen.weight)
+            result = evaluate_source(draft, spec, open_for_fit(engine, test, chosen), chosen.weight)
         result.seconds["fit"] = fitted
         return result, [result]
 

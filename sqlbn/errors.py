@@ -1,4 +1,4 @@
-"""Every error and warning that sqlbn raises on purpose. One line each: what is wrong, and what to do."""
+"""Errors and warnings raised on purpose. One line each: what is wrong, and what to do."""
 
 
 class SqlbnError(Exception):

@@ -89,44 +89,47 @@ class Model:
         data: Any,
         out: str | Path | None = None,
         *,
+        progress: Progress | None = None,
+        **options: Any,
+    ) -> pa.Table | Path:
+        """The rows of `data` with `prediction` and one probability a class.
+
+        Written to `out` (Parquet or CSV) without passing through Python, else an Arrow table.
+        `options`: `table`, `query`, `where` (which rows), `exclude` (columns not to carry
+        through), `order_by` (columns; without it the order of the input is kept).
+        """
+        if out is not None:
+            self.write_predictions(data, out, progress=progress, **options)
+            return Path(out)
+        sql = self._opened_prediction_sql(data, **options)
+        with (progress or Progress()).stage("predict", "scoring"), self._engine.joins_as_written():
+            return self._engine.arrow(sql)
+
+    def write_predictions(
+        self, data: Any, out: str | Path, *, progress: Progress | None = None, **options: Any
+    ) -> int:
+        """Score rows into a file ('-' is CSV to standard output); how many they were."""
+        path = None if str(out) == "-" else Path(out)
+        if path is not None:
+            _check_output(path)
+        sql = self._opened_prediction_sql(data, **options)
+        with (progress or Progress()).stage("predict", "scoring"), self._engine.joins_as_written():
+            return _write(self._engine, sql, path)
+
+    def _opened_prediction_sql(
+        self,
+        data: Any,
+        *,
         table: str | None = None,
         query: str | None = None,
         where: str | None = None,
         exclude: Sequence[str] = (),
         order_by: Sequence[str] = (),
-        progress: Progress | None = None,
-    ) -> pa.Table | Path:
-        """The rows of `data` with `prediction` and one probability a class.
-
-        Written to `out` (Parquet or CSV) without passing through Python, else an Arrow table.
-        """
-        source = open_source(self._engine, data, table=table, query=query, where=where)
-        sql = self.prediction_sql(source, exclude, order_by)
-        target = Path(out) if out is not None else None
-        if target is not None:
-            _check_output(target)
-        with (progress or Progress()).stage("predict", "scoring"), self._engine.joins_as_written():
-            if target is None:
-                return self._engine.arrow(sql)
-            _write(self._engine, sql, target)
-        return target
-
-    def prediction_sql(
-        self, source: Source, exclude: Sequence[str] = (), order_by: Sequence[str] = ()
     ) -> str:
-        """The query that `predict` runs."""
-        left_out = [source.column(name, "--exclude column") for name in exclude]
-        if left_out:
-            items = f"* EXCLUDE ({', '.join(map(identifier, left_out))})"
-            relation = f"({source.select(items)})"
-            columns = {c: t for c, t in source.columns.items() if c not in left_out}
-            source = Source(relation, columns, source.label)
-        check_input(self._spec, source)
-        sql = prediction_sql(self._spec.scorer(self._draft.prefix), source.filtered_relation)
-        if order_by:
-            names = ", ".join(identifier(source.column(n, "--order-by column")) for n in order_by)
-            sql = f"FROM ({sql}) ORDER BY {names}"
-        return sql
+        source = open_source(self._engine, data, table=table, query=query, where=where)
+        return prediction_statement(
+            self._spec, self._draft.prefix, source, exclude=exclude, order_by=order_by
+        )
 
     def evaluate(
         self,
@@ -170,6 +173,28 @@ def evaluate_source(
     return from_sums(spec.class_names, sums, time.perf_counter() - started)
 
 
+def prediction_statement(
+    spec: ModelSpec,
+    prefix: str,
+    source: Source,
+    *,
+    exclude: Sequence[str] = (),
+    order_by: Sequence[str] = (),
+) -> str:
+    """The query that `predict` runs, over the model's tables in the schema `prefix`."""
+    left_out = [source.column(name, "--exclude column") for name in exclude]
+    if left_out:
+        items = f"* EXCLUDE ({', '.join(map(identifier, left_out))})"
+        columns = {c: t for c, t in source.columns.items() if c not in left_out}
+        source = Source(f"({source.select(items)})", columns, source.label)
+    check_input(spec, source)
+    sql = prediction_sql(spec.scorer(prefix), source.filtered_relation)
+    if not order_by:
+        return sql
+    names = ", ".join(identifier(source.column(n, "--order-by column")) for n in order_by)
+    return f"FROM ({sql}) ORDER BY {names}"
+
+
 def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
     """An error that names the column where rows cannot be scored."""
     used = spec.scorer("").used
@@ -192,13 +217,16 @@ def _check_output(path: Path) -> None:
         raise OptionError(f"--out {path}: the folder does not exist")
 
 
-def _write(engine: DuckDBEngine, sql: str, path: Path) -> None:
-    """Write beside the target and rename: nobody sees half a file."""
+def _write(engine: DuckDBEngine, sql: str, path: Path | None) -> int:
+    """Write beside the target and rename: nobody sees half a file. Rows written."""
+    if path is None:
+        return int(engine.row(f"COPY ({sql}) TO '/dev/stdout' (FORMAT csv, HEADER)")[0])
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     form = _FORMATS[path.suffix.lower()]
     try:
-        engine.execute(f"COPY ({sql}) TO {literal(str(part))} (FORMAT {form})")
+        rows = int(engine.row(f"COPY ({sql}) TO {literal(str(part))} (FORMAT {form})")[0])
         part.replace(path)
+        return rows
     finally:
         part.unlink(missing_ok=True)
 

@@ -97,7 +97,7 @@ def fit_options(target: str, options: dict[str, Any]) -> FitOptions:
         if key not in known:
             raise OptionError(f"there is no option {key!r}; there is {', '.join(sorted(known))}")
     several = {f for f in ("columns", "exclude", "categorical", "numeric", "keep") if f in options}
-    cleaned = {
+    cleaned: dict[str, Any] = {
         key: _names(value) if key in several else value
         for key, value in options.items()
         if value is not None

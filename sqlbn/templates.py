@@ -1,4 +1,4 @@
-"""Renders the statements in `sql/`. Templates loop over columns; every decision is made in Python."""
+"""Renders the statements in `sql/`. Templates only loop; every decision is made in Python."""
 
 from __future__ import annotations
 

@@ -57,14 +57,7 @@ def block_statement(block: Block, encoded: Encoded) -> str:
 
 def dense_counts(engine: DuckDBEngine, block: Block, encoded: Encoded) -> Counts:
     """The counts of a block as an array with one axis a variable."""
-    found = engine.arrays(
-        render(
-            "count_block",
-            key=block_key(block, encoded),
-            total=encoded.total_sql,
-            relation=encoded.relation,
-        )
-    )
+    found = engine.arrays(block_statement(block, encoded))
     counts = np.zeros(block.cells, float if encoded.weighted else np.int64)
     counts[found["k"]] = found["n"]
     return counts.reshape([encoded.cards[v] for v in block.variables])

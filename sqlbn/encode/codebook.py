@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Literal
 
 from sqlbn.encode.types import compared_as, numeric_axis, type_group
@@ -158,7 +159,7 @@ def intervals(book: Codebook) -> list[tuple[float, float, str]]:
     """Lower bound (excluded), upper bound (included) and label of every interval."""
     bounds = [float("-inf"), *book.cuts, float("inf")]
     found = []
-    for low, high in zip(bounds[:-1], bounds[1:], strict=True):
+    for low, high in pairwise(bounds):
         closing = ")" if high == float("inf") else "]"
         found.append((low, high, f"({_bound(book, low)}, {_bound(book, high)}{closing}"))
     return found

@@ -1,4 +1,4 @@
-"""The encoding pass: every row as small integers, in memory where it fits, else in a scratch file."""
+"""The encoding pass: every row as small integers, in memory or, past that, a scratch file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MEMORY_SHARE = 0.4
 
 @dataclass(frozen=True)
 class Encoded:
-    """A table of codes. Variables 0..d-1 are the attributes x0..x(d-1); variable d is the class y."""
+    """A table of codes: variables 0..d-1 are attributes, x0, x1, …; variable d is the class, y."""
 
     relation: str
     cards: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""A repeatable random order of rows, in plain integer SQL: same on every engine and thread count."""
+"""A repeatable random order of rows in plain integer SQL: the same for any engine and threads."""
 
 from __future__ import annotations
 

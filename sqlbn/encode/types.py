@@ -17,7 +17,7 @@ _INTEGERS = {
 def type_group(sql_type: str) -> TypeGroup:
     """The group of a DuckDB type.
 
-    >>> [type_group(t) for t in ("UTINYINT", "DECIMAL(9,2)", "TIMESTAMP WITH TIME ZONE", "INTEGER[]")]
+    >>> [type_group(t) for t in ("UTINYINT", "DECIMAL(9,2)", "TIMESTAMP_NS", "INTEGER[]")]
     ['integer', 'decimal', 'time', 'other']
     """
     upper = sql_type.upper()

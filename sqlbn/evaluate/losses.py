@@ -85,17 +85,16 @@ def from_sums(
     """An evaluation from the rows of `sql/losses.sql`."""
     n = len(classes)
     result = Evaluation(classes, [[0.0] * n for _ in range(n)], seconds={"predict": seconds})
-    squared, log_loss, brier = [], [], []
+    sums_of: tuple[list[float], list[float], list[float]] = ([], [], [])
     for y, predicted, weight, *losses, rows in sums:
         if y >= n:
             result.skipped += rows
             continue
         result.confusion[y][predicted] += weight
         result.rows += rows
-        for column, value in zip((squared, log_loss, brier), losses, strict=True):
+        for column, value in zip(sums_of, losses, strict=True):
             column.append(value)
-    result.squared = math.fsum(squared)
-    result.log_loss, result.brier = math.fsum(log_loss), math.fsum(brier)
+    result.squared, result.log_loss, result.brier = map(math.fsum, sums_of)
     return result
 
 

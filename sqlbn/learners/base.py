@@ -20,6 +20,11 @@ class Learner(ABC):
         """The families whose counts the structure needs; variable d is the class."""
         return single_families(d)
 
+    @property
+    def uses_pairs(self) -> bool:
+        """Whether pairs of attributes are counted, and so parents may be found."""
+        return any(len(family) > 2 for family in self.families(2))
+
     @abstractmethod
     def structure(self, info: Information) -> Structure:
         """The order of the attributes and their parents."""

@@ -41,4 +41,5 @@ def log_factor(counts: Array, m: float, backoff: Backoff) -> Array:
             usable = seen.sum(axis=-1, keepdims=True) > 0
             result = np.where(usable, estimate, result[..., None, :])
     assert result is not None
-    return np.log(result)
+    logs: Array = np.log(result)
+    return logs

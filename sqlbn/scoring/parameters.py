@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.counts.counter import dense_counts
+from sqlbn.counts.counter import block_statement, dense_counts
 from sqlbn.counts.cover import BLOCK_CELLS, Block, cells_of
 from sqlbn.counts.packing import key_type, packed_sql, strides, unpacked_sql
 from sqlbn.draft import Draft
@@ -92,7 +92,7 @@ class ParameterPass:
         if cells <= max(BLOCK_CELLS, 2 * self._encoded.rows) and cells <= 1 << 21:
             self._count_dense(family, Block(tuple(axes), (), cells, dense=True))
         else:
-            self._count_sparse(family, axes)
+            self._count_sparse(family)
 
     def _count_dense(self, family: tuple[int, ...], block: Block) -> None:
         counts = dense_counts(self._draft.engine, block, self._encoded)
@@ -115,16 +115,9 @@ class ParameterPass:
         finally:
             engine.unregister(view)
 
-    def _count_sparse(self, family: tuple[int, ...], axes: list[int]) -> None:
+    def _count_sparse(self, family: tuple[int, ...]) -> None:
         engine, position = self._draft.engine, family[0]
-        columns = [self._encoded.column(v) for v in axes]
-        key = packed_sql(columns, [self._cards[v] for v in axes])
-        query = render(
-            "count_block",
-            key=key,
-            total=self._encoded.total_sql,
-            relation=self._encoded.relation,
-        )
+        query = family_statement(family, self._encoded)
         counts = self._draft.table("counts")
         engine.execute(f"INSERT INTO {counts} SELECT {position}, k, n FROM ({query}) ORDER BY k")
         level = complete_level(family, self._slots, self._n_classes)
@@ -205,13 +198,20 @@ class ParameterPass:
         )
 
 
+def family_statement(family: tuple[int, ...], encoded: Encoded) -> str:
+    """The query that counts an attribute with its parents and the class."""
+    axes = (*family, encoded.class_variable)
+    cells = cells_of(axes, encoded.cards)
+    return block_statement(Block(axes, (), cells, dense=True), encoded)
+
+
 def _spread(logs: Array, family: Sequence[int], variables: Sequence[int]) -> Array:
     """A factor's array laid out along the axes of a fused table."""
     order = sorted(range(len(family)), key=lambda a: variables.index(family[a]))
     turned = np.transpose(logs, [*order, logs.ndim - 1])
     present = set(family)
     index: list[Any] = [slice(None) if v in present else None for v in variables]
-    return turned[tuple([*index, slice(None)])]
+    return turned[(*index, slice(None))]
 
 
 def write_factors(draft: Draft, factors: Sequence[Factor]) -> None:

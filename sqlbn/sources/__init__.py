@@ -1,4 +1,4 @@
-"""Sources: how a user's data becomes one relation with a checked schema. Nothing is learned here."""
+"""Sources: how a user's data becomes one relation with a checked schema."""
 
 from sqlbn.sources.opening import open_source
 from sqlbn.sources.relation import Source, SourceFile

@@ -19,7 +19,7 @@ DECIMALS = 12
 
 @dataclass(frozen=True)
 class Information:
-    """MI of each attribute with the class; CMI of each pair given the class where it was counted."""
+    """MI of each attribute with the class; CMI of each pair given it, where pairs were counted."""
 
     mi: Matrix
     cmi: Matrix | None

@@ -1,0 +1,95 @@
+"""`sqlbn evaluate`."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+
+from sqlbn import api
+from sqlbn.cli import options as opt
+from sqlbn.cli.state import STATE
+from sqlbn.cli.text import table as text_table
+from sqlbn.evaluate import Evaluation
+from sqlbn.options import DEFAULT_LEARNER
+
+_MOST_CLASSES = 12
+
+
+def evaluate(
+    data: opt.Data,
+    target: opt.Target,
+    test: Annotated[
+        list[str] | None, typer.Option("--test", help="Files to test on; DATA trains (repeat).")
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option("--folds", help="Stratified cross-validation. [default: 10]")
+    ] = None,
+    learner: opt.LearnerName = DEFAULT_LEARNER,
+    k: opt.K = None,
+    m: opt.M = 1.0,
+    backoff: opt.BackoffRule = "cell",
+    bins: opt.Bins = 5,
+    weight: opt.Weight = None,
+    columns: opt.Columns = None,
+    exclude: opt.Exclude = None,
+    categorical: opt.Categorical = None,
+    numeric: opt.Numeric = None,
+    keep: opt.Keep = None,
+    where: opt.Where = None,
+    table: opt.Table = None,
+    query: opt.Query = None,
+    memory_limit: opt.MemoryLimit = None,
+    threads: opt.Threads = None,
+    temp_dir: opt.TempDir = None,
+    seed: opt.Seed = 0,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    traceback: opt.Traceback = False,
+) -> None:
+    """Losses of a learner on rows it has not seen; stores nothing."""
+    result, parts = api.evaluate_parts(
+        data,
+        target,
+        learner,
+        test=test or None,
+        folds=folds,
+        progress=STATE.progress(),
+        **opt.given(
+            k=k, m=m, backoff=backoff, bins=bins, weight=weight, columns=columns, exclude=exclude,
+            categorical=categorical, numeric=numeric, keep=keep, where=where, table=table,
+            query=query, memory_limit=memory_limit, threads=threads, temp_dir=temp_dir, seed=seed,
+        ),
+    )  # fmt: skip
+    if as_json:
+        by_fold = [part.to_dict() for part in parts] if len(parts) > 1 else []
+        typer.echo(json.dumps({**result.to_dict(), "folds": by_fold}))
+    else:
+        _print(result, parts)
+
+
+def _print(result: Evaluation, parts: list[Evaluation]) -> None:
+    names = list(result.losses)
+    rows: list[list[Any]] = [["all rows", *result.losses.values(), result.rows]]
+    if len(parts) > 1:
+        rows += [[f"fold {i + 1}", *p.losses.values(), p.rows] for i, p in enumerate(parts)]
+    typer.echo(text_table(["", *names, "rows"], rows))
+    if result.skipped:
+        typer.echo(
+            f"{result.skipped:,} rows have no class, or one that was not trained on: left out"
+        )
+    seconds = ", ".join(f"{name} {taken:.1f} s" for name, taken in sorted(result.seconds.items()))
+    typer.echo(f"\n{seconds}\n")
+    if len(result.classes) <= _MOST_CLASSES:
+        header = ["true \\ predicted", *result.classes]
+        cells = [
+            [c, *map(_count, row)] for c, row in zip(result.classes, result.confusion, strict=True)
+        ]
+        typer.echo(text_table(header, cells))
+    else:
+        typer.echo(f"(confusion of {len(result.classes)} classes: --json)")
+
+
+def _count(weight: float) -> int | float:
+    return int(weight) if float(weight).is_integer() else weight

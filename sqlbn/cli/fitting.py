@@ -1,0 +1,115 @@
+"""`sqlbn fit` and `sqlbn demo`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sqlbn import api
+from sqlbn.cli import options as opt
+from sqlbn.cli.inspecting import print_model
+from sqlbn.cli.state import STATE
+from sqlbn.errors import SourceError
+from sqlbn.options import DEFAULT_LEARNER
+
+
+def fit(
+    data: opt.Data,
+    target: opt.Target,
+    store: opt.Store = Path("models.duckdb"),
+    name: opt.Name = "model",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite a model of that name.")
+    ] = False,
+    learner: opt.LearnerName = DEFAULT_LEARNER,
+    k: opt.K = None,
+    m: opt.M = 1.0,
+    backoff: opt.BackoffRule = "cell",
+    bins: opt.Bins = 5,
+    weight: opt.Weight = None,
+    columns: opt.Columns = None,
+    exclude: opt.Exclude = None,
+    categorical: opt.Categorical = None,
+    numeric: opt.Numeric = None,
+    keep: opt.Keep = None,
+    where: opt.Where = None,
+    table: opt.Table = None,
+    query: opt.Query = None,
+    memory_limit: opt.MemoryLimit = None,
+    threads: opt.Threads = None,
+    temp_dir: opt.TempDir = None,
+    seed: opt.Seed = 0,
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
+    traceback: opt.Traceback = False,
+) -> None:
+    """Learn a classifier and store it as tables."""
+    model = api.fit(
+        data,
+        target,
+        learner,
+        store=store,
+        name=name,
+        replace=replace,
+        progress=STATE.progress(),
+        **opt.given(
+            k=k, m=m, backoff=backoff, bins=bins, weight=weight, columns=columns, exclude=exclude,
+            categorical=categorical, numeric=numeric, keep=keep, where=where, table=table,
+            query=query, memory_limit=memory_limit, threads=threads, temp_dir=temp_dir, seed=seed,
+        ),
+    )  # fmt: skip
+    with model:
+        if as_json:
+            typer.echo(json.dumps({"name": name, "store": str(store), **model.meta}))
+        elif not STATE.quiet:
+            print_model(model, most=10)
+            typer.echo(f"\nStored as {name!r} in {store}. In SQL:")
+            typer.echo(f"  ATTACH '{store}' AS m; USE m.\"{name}\"; FROM predict('new/*.parquet');")
+
+
+def demo(
+    store: opt.Store = Path("sqlbn-demo.duckdb"),
+    quiet: opt.Quiet = False,
+    traceback: opt.Traceback = False,
+) -> None:
+    """Fit, evaluate and score the census data that ships with sqlbn."""
+    data = example_data()
+    typer.echo(
+        f"$ sqlbn fit {data} --target class --learner kdb --k 2 --store {store} --name adult"
+    )
+    with api.fit(
+        data,
+        "class",
+        "kdb",
+        k=2,
+        store=store,
+        name="adult",
+        replace=True,
+        progress=STATE.progress(),
+    ) as model:
+        print_model(model, most=5)
+        typer.echo(f"\n$ sqlbn evaluate {data} --target class --learner kdb --k 2 --folds 5")
+        result = api.evaluate(data, "class", "kdb", k=2, folds=5, progress=STATE.progress())
+        for loss, value in result.losses.items():
+            typer.echo(f"{loss:9} {value:.4f}")
+        typer.echo(f"\n$ sqlbn predict adult {data} --store {store}")
+        scored = model.predict(data).slice(0, 5)  # type: ignore[union-attr]
+        for row in scored.select(
+            ["age", "occupation", "class", "prediction", "p_>50K"]
+        ).to_pylist():
+            typer.echo("  ".join(f"{key}={value}" for key, value in row.items()))
+    typer.echo(f"\nThe model is in {store}; any duckdb program can use it:")
+    typer.echo(f"  ATTACH '{store}' AS m; USE m.adult; FROM predict('{data}');")
+
+
+def example_data() -> str:
+    """The example file: inside an installed package, or in the checkout."""
+    here = Path(__file__).resolve().parent.parent
+    for path in (here / "_examples" / "adult.parquet", here.parent / "examples" / "adult.parquet"):
+        if path.is_file():
+            near = path.is_relative_to(Path.cwd())
+            return str(path.relative_to(Path.cwd()) if near else path)
+    raise SourceError("the example data is not installed; get examples/adult.parquet")

@@ -1,0 +1,114 @@
+"""`sqlbn models`, `sqlbn show` and `sqlbn drop`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sqlbn import api
+from sqlbn.cli import options as opt
+from sqlbn.cli.text import table as text_table
+from sqlbn.model import Model
+
+
+def models(
+    store: opt.Store = Path("models.duckdb"),
+    as_json: opt.Json = False,
+    traceback: opt.Traceback = False,
+) -> None:
+    """List the models of a store."""
+    found = api.models(store)
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    rows = [
+        [
+            name,
+            meta["learner"],
+            meta["target"],
+            int(meta["rows"]),
+            meta["created_at"],
+            meta["version"],
+        ]
+        for name, meta in found.items()
+    ]
+    typer.echo(text_table(["model", "learner", "target", "rows", "created", "version"], rows))
+
+
+def show(
+    name: opt.ModelName,
+    store: opt.Store = Path("models.duckdb"),
+    cpt: Annotated[
+        str | None, typer.Option("--cpt", help="Show the probabilities of this attribute.")
+    ] = None,
+    as_json: opt.Json = False,
+    traceback: opt.Traceback = False,
+) -> None:
+    """Show a model: attributes by information, their parents, one table of probabilities."""
+    with api.load(store, name) as model:
+        if cpt is not None:
+            found = model.cpt(cpt)
+            if as_json:
+                typer.echo(json.dumps(found.to_pylist(), default=str))
+            else:
+                rows = [list(row.values()) for row in found.to_pylist()]
+                typer.echo(text_table(found.column_names, rows))
+        elif as_json:
+            typer.echo(json.dumps(_as_dict(model), default=str))
+        else:
+            print_model(model)
+
+
+def drop(
+    name: opt.ModelName,
+    store: opt.Store = Path("models.duckdb"),
+    traceback: opt.Traceback = False,
+) -> None:
+    """Remove a model from a store."""
+    api.drop(store, name)
+    typer.echo(f"dropped {name!r} from {store}")
+
+
+def print_model(model: Model, most: int | None = None) -> None:
+    """What a model is, for people."""
+    meta = model.meta
+    options = ", ".join(f"{key} {value}" for key, value in meta["options"].items())
+    skipped = f" ({meta['rows_skipped']:,} skipped)" if meta["rows_skipped"] else ""
+    typer.echo(f"{meta['learner']} ({options}) of {meta['target']!r}")
+    typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}")
+    counts = [f"{row['class']} {row['n']:,}" for row in model.classes.to_pylist()]
+    more = f", … {len(counts)} in all" if len(counts) > 12 else ""
+    typer.echo(f"classes: {', '.join(counts[:12])}{more}\n")
+    rows = _attribute_rows(model)
+    typer.echo(text_table(["attribute", "kind", "values", "mi", "parents"], rows[:most]))
+    if most is not None and len(rows) > most:
+        typer.echo(f"… {len(rows)} attributes in all")
+
+
+def _attribute_rows(model: Model) -> list[list[Any]]:
+    parents: dict[str, list[str]] = {}
+    for row in model.parents.to_pylist():
+        parents.setdefault(row["attribute"], []).append(row["parent"])
+    ranked = sorted(model.attributes.to_pylist(), key=lambda row: row["rank"])
+    return [
+        [
+            r["attribute"],
+            r["kind"],
+            r["n_values"],
+            r["mi"],
+            ", ".join(parents.get(r["attribute"], [])),
+        ]
+        for r in ranked
+    ]
+
+
+def _as_dict(model: Model) -> dict[str, Any]:
+    return {
+        "meta": model.meta,
+        "classes": model.classes.to_pylist(),
+        "attributes": model.attributes.to_pylist(),
+        "parents": model.parents.to_pylist(),
+    }

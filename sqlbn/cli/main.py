@@ -1,0 +1,71 @@
+"""The program `sqlbn`: its commands, and how errors and warnings reach a person."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from typing import Annotated
+
+import typer
+
+from sqlbn import __version__
+from sqlbn.cli import evaluating, fitting, inspecting, predicting, sqltext
+from sqlbn.cli.state import STATE
+from sqlbn.errors import SqlbnError, SqlbnWarning
+
+app = typer.Typer(
+    name="sqlbn",
+    help="Bayesian-network classifiers learned inside the database, from Parquet lakes.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("fit")(fitting.fit)
+app.command("predict")(predicting.predict)
+app.command("evaluate")(evaluating.evaluate)
+app.command("models")(inspecting.models)
+app.command("show")(inspecting.show)
+app.command("drop")(inspecting.drop)
+app.command("demo")(fitting.demo)
+app.add_typer(sqltext.app, name="sql")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sqlbn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Bayesian-network classifiers learned inside the database, from Parquet lakes."""
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
+    if issubclass(category, SqlbnWarning) and not STATE.quiet:
+        print(f"sqlbn: {message}", file=sys.stderr)
+
+
+def main() -> None:
+    """Run a command; one line and exit code 1 where a user's wish cannot be met."""
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
+    try:
+        app()
+    except SqlbnError as error:
+        if STATE.traceback:
+            raise
+        print(f"sqlbn: {error}", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("sqlbn: interrupted, nothing was changed", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader went away (`| head`); Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

@@ -1,0 +1,22 @@
+"""What the options common to all commands set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlbn.progress import ConsoleProgress, Progress
+
+
+@dataclass
+class State:
+    """How to talk to the user."""
+
+    traceback: bool = False
+    quiet: bool = False
+
+    def progress(self) -> Progress:
+        """A bar, or silence."""
+        return Progress() if self.quiet else ConsoleProgress()
+
+
+STATE = State()

@@ -1,0 +1,64 @@
+"""The SQL of a fit or a prediction as text, for people who want to read it or run it themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlbn.api import open_for_fit, split_options
+from sqlbn.counts.counter import block_statement, plan
+from sqlbn.draft import Draft
+from sqlbn.encode.encoded import Encoded, encode_statement
+from sqlbn.engines import DuckDBEngine
+from sqlbn.fitting import prepare
+from sqlbn.model import prediction_statement
+from sqlbn.progress import Progress
+from sqlbn.quoting import identifier
+from sqlbn.scoring.parameters import family_statement
+from sqlbn.sources import open_source
+from sqlbn.store import StoreFile
+from sqlbn.store.spec import read_spec
+
+Step = tuple[str, str]
+
+
+def fit_statements(data: Any, target: str, learner: str, **options: Any) -> list[Step]:
+    """Titles and statements of a fit.
+
+    The columns are looked at, because the encoding depends on them; nothing is encoded or counted.
+    Where the structure depends on counts, the statements of pass 2 are those of a fit in which no
+    attribute has a parent.
+    """
+    settings, chosen = split_options(target, learner, options)
+    with DuckDBEngine(settings) as engine:
+        source = open_for_fit(engine, data, chosen)
+        steps: list[Step] = []
+        draft = Draft(engine, weighted=chosen.weight is not None)
+        engine.listener = lambda sql: steps.append(("look at the columns (was run)", sql))
+        prepared = prepare(engine, source, draft, chosen, Progress())
+        engine.listener = None
+        training = prepared.training
+        statement = encode_statement(
+            training.source, prepared.class_book, prepared.books, training.weights, prepared.tables
+        )
+        steps.append(("encode", f"CREATE TABLE encoded AS\n{statement}"))
+        cards = (*(b.n_values for b in prepared.books), prepared.class_book.n_values)
+        encoded = Encoded("encoded", cards, training.rows, training.weights is not None)
+        blocks = plan(chosen.make_learner().families(encoded.n_attributes), encoded)
+        for number, block in enumerate(blocks, 1):
+            title = f"pass 1, block {number} of {len(blocks)}: counts for structure"
+            steps.append((title, block_statement(block, encoded)))
+        depends = len(blocks) > 0 and chosen.make_learner().uses_pairs
+        note = " (parents, which pass 1 decides, come into the key)" if depends else ""
+        for position, book in enumerate(prepared.books):
+            statement = family_statement((position,), encoded)
+            steps.append((f"pass 2: counts of {book.name}{note}", statement))
+        return steps
+
+
+def predict_statement(store: str | Path, name: str, data: Any, **options: Any) -> str:
+    """The query of a prediction; its tables are those of the store in USE."""
+    with DuckDBEngine() as engine:
+        spec = read_spec(StoreFile(store).load(engine, name))
+        source = open_source(engine, data, **options)
+        return prediction_statement(spec, identifier(name), source)
