@@ -17,6 +17,7 @@ Codes = tuple[int, ...]  # one code per attribute, in the order of Model.attribu
 Cells = defaultdict[tuple[Any, ...], float]  # a cell of some count table -> its weight
 
 MAX_CATEGORICAL_INTS = 32
+DECIMALS = 12  # MI and CMI are compared after rounding
 TIE = Fraction(1, 10**10)  # probabilities this close, relatively, are a tie
 
 
@@ -132,10 +133,10 @@ def fit(rows: Sequence[Row], names: Sequence[str], target: str, learner: str = "
         key = tuple(b.code(r[b.name]) for b in books), classes.index(r[target])
         table[key] = table.get(key, 0.0) + weight_of(r, weight)
     d = range(len(books))
-    mi = tuple(information(table, i, None) for i in d)
+    mi = tuple(round(information(table, i, None), DECIMALS) for i in d)
     cmi = {}
     for i, j in combinations(d, 2):
-        cmi[i, j] = cmi[j, i] = information(table, i, j)
+        cmi[i, j] = cmi[j, i] = round(information(table, i, j), DECIMALS)
     order = tuple(sorted(d, key=lambda i: (-mi[i], i)))
     parents = (tan_parents(order, cmi) if learner == "tan"
                else kdb_parents(order, cmi, k if learner == "kdb" else 0))
@@ -144,7 +145,7 @@ def fit(rows: Sequence[Row], names: Sequence[str], target: str, learner: str = "
 
 
 def information(table: Mapping[tuple[Codes, int], float], i: int, j: int | None) -> float:
-    """MI(X_i; Y) for j None, else CMI(X_i; X_j | Y), in nats, rounded to 12 decimals."""
+    """MI(X_i; Y) for j None, else CMI(X_i; X_j | Y), in nats, not yet rounded."""
     n: Cells = defaultdict(float)
     for (codes, y), w in table.items():
         a, b, given = (codes[i], y, 0) if j is None else (codes[i], codes[j], y)
@@ -153,7 +154,7 @@ def information(table: Mapping[tuple[Codes, int], float], i: int, j: int | None)
     total = sum(table.values())
     terms = [w / total * math.log(w * n["g", g] / (n["ag", a, g] * n["bg", b, g]))
              for (_, a, b, g), w in ((key, w) for key, w in n.items() if key[0] == "abg")]
-    return round(math.fsum(terms), 12)
+    return math.fsum(terms)
 
 
 def kdb_parents(order: Sequence[int], cmi: Mapping[tuple[int, int], float],

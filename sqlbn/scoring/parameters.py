@@ -16,7 +16,7 @@ from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
 from sqlbn.quoting import literal
 from sqlbn.scoring.estimates import Backoff, log_factor
-from sqlbn.scoring.factors import Factor, complete_level, plan_factors
+from sqlbn.scoring.factors import Factor, complete_level, complete_values, plan_factors
 from sqlbn.templates import render
 
 Array = npt.NDArray[Any]
@@ -45,19 +45,24 @@ class ParameterPass:
         self._cards = encoded.cards
         self._n_classes = encoded.cards[-1]
         self._slots = [card + 1 for card in encoded.cards[:-1]]
-        self._logs: dict[int, Array] = {}
+        self._most = complete_values(encoded.rows)
 
     def run(self, advance: Callable[[], None] = lambda: None) -> list[Factor]:
         """Fill the draft's `counts`, `families`, `factors` and factor tables."""
         self._create_counts()
-        for family in self._families:
-            self._count(family)
-            advance()
         factors = plan_factors(
-            self._families, self._slots, self._n_classes, self._smoothing.backoff
+            self._families, self._slots, self._n_classes, self._smoothing.backoff, self._most
         )
         for factor in factors:
-            self._make_table(factor)
+            if factor.role != "base":
+                self._make_chain(factor)
+                continue
+            # Counted only now: the arrays of one table are in memory at a time.
+            logs = {}
+            for member in factor.members:
+                logs[member] = self._count(self._families[member])
+                advance()
+            self._make_base(factor, logs)
         write_factors(self._draft, factors)
         return factors
 
@@ -86,22 +91,26 @@ class ParameterPass:
             rows,
         )
 
-    def _count(self, family: tuple[int, ...]) -> None:
+    def _count(self, family: tuple[int, ...]) -> Array:
+        """Store the counts of a family; its log probabilities at the level of a complete table."""
         axes = self._axes(family)
         cells = cells_of(axes, self._cards)
         if cells <= max(BLOCK_CELLS, 2 * self._encoded.rows) and cells <= 1 << 21:
-            self._count_dense(family, Block(tuple(axes), (), cells, dense=True))
+            counts = self._count_dense(family, Block(tuple(axes), (), cells, dense=True))
         else:
-            self._count_sparse(family)
+            counts = self._count_sparse(family)
+        return log_factor(counts, self._smoothing.m, self._smoothing.backoff)
 
-    def _count_dense(self, family: tuple[int, ...], block: Block) -> None:
+    def _complete_level(self, family: tuple[int, ...]) -> int:
+        return complete_level(family, self._slots, self._n_classes, self._most)
+
+    def _count_dense(self, family: tuple[int, ...], block: Block) -> Array:
         counts = dense_counts(self._draft.engine, block, self._encoded)
         flat = counts.reshape(-1)
         keys = np.flatnonzero(flat)
         self._insert_counts(family[0], keys, flat[keys])
-        level = complete_level(family, self._slots, self._n_classes)
-        deeper = tuple(range(level + 1, len(family)))
-        self._logs[family[0]] = self._log_factor(counts.sum(axis=deeper) if deeper else counts)
+        deeper = tuple(range(self._complete_level(family) + 1, len(family)))
+        return counts.sum(axis=deeper) if deeper else counts
 
     def _insert_counts(self, position: int, keys: Array, n: Array) -> None:
         import pyarrow as pa
@@ -115,13 +124,12 @@ class ParameterPass:
         finally:
             engine.unregister(view)
 
-    def _count_sparse(self, family: tuple[int, ...]) -> None:
+    def _count_sparse(self, family: tuple[int, ...]) -> Array:
         engine, position = self._draft.engine, family[0]
         query = family_statement(family, self._encoded)
         counts = self._draft.table("counts")
         engine.execute(f"INSERT INTO {counts} SELECT {position}, k, n FROM ({query}) ORDER BY k")
-        level = complete_level(family, self._slots, self._n_classes)
-        self._logs[position] = self._log_factor(self._shallow_counts(family, level))
+        return self._shallow_counts(family, self._complete_level(family))
 
     def _shallow_counts(self, family: tuple[int, ...], level: int) -> Array:
         """Counts at the level that a complete table holds."""
@@ -149,23 +157,13 @@ class ParameterPass:
             for v, stride, radix in zip(axes, strides(radices), radices, strict=True)
         }
 
-    def _log_factor(self, counts: Array) -> Array:
-        return log_factor(counts, self._smoothing.m, self._smoothing.backoff)
-
     # -- tables ------------------------------------------------------------------------------
 
-    def _make_table(self, factor: Factor) -> None:
-        if factor.role == "base":
-            self._make_base(factor)
-        else:
-            self._make_chain(factor)
-
-    def _make_base(self, factor: Factor) -> None:
-        radices = [self._slots[v] for v in factor.variables]
-        total = np.zeros([*radices, self._n_classes])
-        for member in factor.members:
-            family = self._families[member][: 1 + factor.level] if factor.level >= 0 else None
-            total += _spread(self._logs[member], family or self._families[member], factor.variables)
+    def _make_base(self, factor: Factor, logs: dict[int, Array]) -> None:
+        total = np.zeros([*(self._slots[v] for v in factor.variables), self._n_classes])
+        for member, values in logs.items():
+            family = self._families[member][: values.ndim - 1]
+            total += _spread(values, family, factor.variables)
         flat = total.reshape(-1, self._n_classes)
         columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
         for j in range(self._n_classes):
