@@ -64,8 +64,9 @@ def equal_frequency_cuts(seen: Mapping[Any, Fraction], bins: int) -> tuple[Any, 
     return tuple(cut for cut in sorted(set(cuts)) if cut < max(seen))
 
 
-def column_kind(name: str, values: Collection[Any], categorical: Collection[str],
-                numeric: Collection[str]) -> str:
+def column_kind(
+    name: str, values: Collection[Any], categorical: Collection[str], numeric: Collection[str]
+) -> str:
     if name in categorical or name in numeric:
         return "categorical" if name in categorical else "numeric"
     present = {v for v in values if not is_missing(v)}
@@ -76,8 +77,7 @@ def column_kind(name: str, values: Collection[Any], categorical: Collection[str]
     return "categorical"
 
 
-def code_book(name: str, column: Sequence[tuple[Any, Fraction]], kind: str,
-              bins: int) -> Attribute:
+def code_book(name: str, column: Sequence[tuple[Any, Fraction]], kind: str, bins: int) -> Attribute:
     has_missing = any(is_missing(v) for v, _ in column)
     seen: dict[Any, Fraction] = {}
     for value, weight in column:
@@ -114,10 +114,20 @@ def weight_of(row: Row, weight: str | None) -> float:
     return 1.0 if weight is None else float(row[weight])
 
 
-def fit(rows: Sequence[Row], names: Sequence[str], target: str, learner: str = "nb", k: int = 2,
-        m: float = 1.0, backoff: str = "cell", bins: int = 5, weight: str | None = None,
-        categorical: Collection[str] = (), numeric: Collection[str] = (),
-        keep: Collection[str] = ()) -> Model:
+def fit(
+    rows: Sequence[Row],
+    names: Sequence[str],
+    target: str,
+    learner: str = "nb",
+    k: int = 2,
+    m: float = 1.0,
+    backoff: str = "cell",
+    bins: int = 5,
+    weight: str | None = None,
+    categorical: Collection[str] = (),
+    numeric: Collection[str] = (),
+    keep: Collection[str] = (),
+) -> Model:
     """Learn from rows; names are the attributes in schema order (no target, no weight)."""
     used = [r for r in rows if not is_missing(r[target]) and weight_of(r, weight) > 0]
     classes = tuple(sorted({r[target] for r in used}))
@@ -138,10 +148,14 @@ def fit(rows: Sequence[Row], names: Sequence[str], target: str, learner: str = "
     for i, j in combinations(d, 2):
         cmi[i, j] = cmi[j, i] = round(information(table, i, j), DECIMALS)
     order = tuple(sorted(d, key=lambda i: (-mi[i], i)))
-    parents = (tan_parents(order, cmi) if learner == "tan"
-               else kdb_parents(order, cmi, k if learner == "kdb" else 0))
-    return Model(target, classes, tuple(books), table, mi, cmi, order, parents, Fraction(m),
-                 backoff)
+    parents = (
+        tan_parents(order, cmi)
+        if learner == "tan"
+        else kdb_parents(order, cmi, k if learner == "kdb" else 0)
+    )
+    return Model(
+        target, classes, tuple(books), table, mi, cmi, order, parents, Fraction(m), backoff
+    )
 
 
 def information(table: Mapping[tuple[Codes, int], float], i: int, j: int | None) -> float:
@@ -152,13 +166,16 @@ def information(table: Mapping[tuple[Codes, int], float], i: int, j: int | None)
         for key in (("abg", a, b, given), ("ag", a, given), ("bg", b, given), ("g", given)):
             n[key] += w
     total = sum(table.values())
-    terms = [w / total * math.log(w * n["g", g] / (n["ag", a, g] * n["bg", b, g]))
-             for (_, a, b, g), w in ((key, w) for key, w in n.items() if key[0] == "abg")]
+    terms = [
+        w / total * math.log(w * n["g", g] / (n["ag", a, g] * n["bg", b, g]))
+        for (_, a, b, g), w in ((key, w) for key, w in n.items() if key[0] == "abg")
+    ]
     return math.fsum(terms)
 
 
-def kdb_parents(order: Sequence[int], cmi: Mapping[tuple[int, int], float],
-                k: int) -> dict[int, tuple[int, ...]]:
+def kdb_parents(
+    order: Sequence[int], cmi: Mapping[tuple[int, int], float], k: int
+) -> dict[int, tuple[int, ...]]:
     parents = {}
     for rank, i in enumerate(order):
         # sorted() is stable: equal CMI leaves the earlier in the MI order first.
@@ -166,8 +183,9 @@ def kdb_parents(order: Sequence[int], cmi: Mapping[tuple[int, int], float],
     return parents
 
 
-def tan_parents(order: Sequence[int],
-                cmi: Mapping[tuple[int, int], float]) -> dict[int, tuple[int, ...]]:
+def tan_parents(
+    order: Sequence[int], cmi: Mapping[tuple[int, int], float]
+) -> dict[int, tuple[int, ...]]:
     """Prim's algorithm from the attribute with the highest MI."""
     parents: dict[int, tuple[int, ...]] = dict.fromkeys(order[:1], ())
     while len(parents) < len(order):
@@ -204,8 +222,9 @@ def prior(model: Model, n: Cells) -> list[Fraction]:
     return [(Fraction(n["y", y]) + model.m / len(c)) / (total + model.m) for y in c]
 
 
-def factor(model: Model, n: Cells, i: int, codes: Codes, depth: int,
-           backoff: str) -> list[Fraction]:
+def factor(
+    model: Model, n: Cells, i: int, codes: Codes, depth: int, backoff: str
+) -> list[Fraction]:
     """P(x_i | pa, y) for each y, with at most depth parents."""
     c = range(len(model.classes))
     x = codes[i]
@@ -217,8 +236,10 @@ def factor(model: Model, n: Cells, i: int, codes: Codes, depth: int,
             break
         pa = deeper
     v = model.attributes[i].n_values
-    return [(Fraction(n["x", i, x, pa, y]) + model.m / v) / (Fraction(n["pa", i, pa, y]) + model.m)
-            for y in c]
+    return [
+        (Fraction(n["x", i, x, pa, y]) + model.m / v) / (Fraction(n["pa", i, pa, y]) + model.m)
+        for y in c
+    ]
 
 
 def normalised(joint: Sequence[Fraction]) -> list[Fraction]:
@@ -261,8 +282,9 @@ def losses(judged: Sequence[Judged]) -> dict[str, float]:
         "zero_one": wrong,
         "accuracy": 1 - wrong,
         "log_loss": mean(-math.log(p[y]) for y, p, _ in judged),
-        "brier": mean(float(sum((q - (z == y)) ** 2 for z, q in enumerate(p)))
-                      for y, p, _ in judged),
+        "brier": mean(
+            float(sum((q - (z == y)) ** 2 for z, q in enumerate(p))) for y, p, _ in judged
+        ),
         "mcc": mcc([(y, winner(p), w) for y, p, w in judged]),
     }
 
@@ -277,15 +299,20 @@ def mcc(pairs: Sequence[tuple[int, int, float]]) -> float:
         said[z] = said.get(z, 0) + w
     right = math.fsum(w for y, z, w in pairs if y == z)
     both = math.fsum(true[y] * said.get(y, 0) for y in true)
-    spread = ((n * n - math.fsum(t * t for t in true.values()))
-              * (n * n - math.fsum(s * s for s in said.values())))
+    spread = (n * n - math.fsum(t * t for t in true.values())) * (
+        n * n - math.fsum(s * s for s in said.values())
+    )
     return (right * n - both) / math.sqrt(spread) if spread > 0 else 0.0
 
 
 def evaluate(model: Model, rows: Sequence[Row], weight: str | None = None) -> dict[str, float]:
     known = [r for r in rows if r[model.target] in model.classes and weight_of(r, weight) > 0]
-    return losses([(model.classes.index(r[model.target]), p, weight_of(r, weight))
-                   for r, p in zip(known, probabilities(model, known), strict=True)])
+    return losses(
+        [
+            (model.classes.index(r[model.target]), p, weight_of(r, weight))
+            for r, p in zip(known, probabilities(model, known), strict=True)
+        ]
+    )
 
 
 # ---- leave-one-out
@@ -308,13 +335,16 @@ def loocv_surface(model: Model, kmax: int, loss: str) -> list[list[float]]:
                 factors = factor(model, n, i, codes, k, "cell")
                 joint = [p * f for p, f in zip(joint, factors, strict=True)]
                 judged.setdefault((k, length), []).append((y, normalised(joint), weight))
-    return [[losses(judged[k, length])[loss] for length in range(len(model.order) + 1)]
-            for k in range(kmax + 1)]
+    return [
+        [losses(judged[k, length])[loss] for length in range(len(model.order) + 1)]
+        for k in range(kmax + 1)
+    ]
 
 
 def choose(surface: Sequence[Sequence[float]]) -> tuple[int, int]:
     """The (k', l) with the smallest loss; ties: fewer attributes, then smaller k'."""
-    cells = [(loss, length, k) for k, line in enumerate(surface) for length, loss in
-             enumerate(line)]
+    cells = [
+        (loss, length, k) for k, line in enumerate(surface) for length, loss in enumerate(line)
+    ]
     _, length, k = min(cells)
     return k, length

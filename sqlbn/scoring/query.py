@@ -26,6 +26,10 @@ TIE = 1e-10
 # joins (54: 18 s). Outer joins are kept as written.
 _MOST_INNER_JOINS = 24
 
+# Joins between two additions to the running scores: the class columns of a joined table are carried
+# through all later joins until they are added up.
+_BATCH = 8
+
 # Every name of ours inside a query starts like this, to stay clear of the user's columns.
 RESERVED = "__sqlbn_"
 _NAMES = SimpleNamespace(
@@ -34,6 +38,8 @@ _NAMES = SimpleNamespace(
     top=f"{RESERVED}top",
     y=f"{RESERVED}y",
     w=f"{RESERVED}w",
+    code=f"{RESERVED}c",
+    key=f"{RESERVED}k",
 )
 
 
@@ -68,8 +74,7 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
 
     `reorder` is for engines whose optimiser will look for a join order (plain SQL users').
     """
-    codes = [f"{RESERVED}c{v}" for v in scorer.used]
-    scored = _scores(scorer, relation, "i.*", [], reorder)
+    scored = _scores(scorer, relation, [], reorder)
     n = len(scorer.class_names)
     scores = [f"{_NAMES.score}{j}" for j in range(n)]
     weights = [f"{_NAMES.weight}{j}" for j in range(n)]
@@ -78,7 +83,7 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
         names=_NAMES,
         scored=scored,
         scores=scores,
-        inner_names=[*codes, *scores, *weights, _NAMES.top],
+        inner_names=[*scores, *weights, _NAMES.top],
         classes=[
             {"value": _class_sql(scorer, name), "column": identifier(column)}
             for name, column in zip(scorer.class_names, scorer.probability_columns, strict=True)
@@ -93,12 +98,11 @@ def losses_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
     target = column_sql("i", scorer.target.name)
     truth = code_sql(scorer.target, target, "dy")
     extra = [(truth, _NAMES.y), (weight or "1", _NAMES.w)]
-    carried = ", ".join(alias for _, alias in extra)
     n = len(scorer.class_names)
     return render(
         "losses",
         names=_NAMES,
-        scored=_scores(scorer, relation, carried, extra, reorder=False),
+        scored=_scores(scorer, relation, extra, reorder=False),
         scores=[f"{_NAMES.score}{j}" for j in range(n)],
         classes=range(n),
         tie=literal(TIE),
@@ -109,67 +113,88 @@ def _class_sql(scorer: Scorer, name: str) -> str:
     return category_sql(scorer.target, name)
 
 
-def _scores(
-    scorer: Scorer, relation: str, carried: str, extra: list[tuple[str, str]], reorder: bool
-) -> str:
-    """Rows with log scores; `carried` are input columns, or the names of `extra` expressions."""
+def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder: bool) -> str:
+    """Rows with log scores; with all input columns, or with `extra` expressions in their place."""
+    keys = [{"sql": _key(scorer, f), "alias": f"{_NAMES.key}{f.number}"} for f in scorer.factors]
+    scored = render(
+        "keys",
+        names=_NAMES,
+        coded=_codes(scorer, relation, extra),
+        codes=[f"{_NAMES.code}{v}" for v in scorer.used],
+        keys=keys,
+        starts=[literal(prior) for prior in scorer.log_prior],
+    )
+    outer = reorder and len(scorer.factors) > _MOST_INNER_JOINS
+    batch: list[list[Factor]] = []
+    chains = _chains(scorer.factors)
+    for place, chain in enumerate(chains):
+        batch.append(chain)
+        if sum(map(len, batch)) >= _BATCH or place == len(chains) - 1:
+            scored = _score_batch(scorer, scored, batch, outer)
+            batch = []
+    return scored
+
+
+def _codes(scorer: Scorer, relation: str, extra: list[tuple[str, str]]) -> str:
     codes, joins = [], []
     if extra and scorer.target.is_joined:
         target = column_sql("i", scorer.target.name)
         joins.append(categories_join_sql(scorer.target, target, scorer.tables.classes, "dy"))
     for v in scorer.used:
         book, column, joined = scorer.books[v], column_sql("i", scorer.books[v].name), f"d{v}"
-        codes.append({"code": code_sql(book, column, joined), "alias": f"{RESERVED}c{v}"})
+        codes.append({"code": code_sql(book, column, joined), "alias": f"{_NAMES.code}{v}"})
         if book.is_joined:
             joins.append(categories_join_sql(book, column, scorer.tables.categories, joined))
-    outer = reorder and sum(f.role == "base" for f in scorer.factors) > _MOST_INNER_JOINS
-    items = ", ".join(f"{sql} AS {alias}" for sql, alias in extra) if extra else carried
-    return render(
-        "scores",
-        names=_NAMES,
-        carried=carried if extra else "c.*",
-        input_items=items,
-        codes=codes,
-        relation=relation,
-        dictionary_joins=joins,
-        sums=_sums(scorer),
-        factor_joins=[_factor_join(scorer, f, outer) for f in _in_join_order(scorer.factors)],
-    )
+    items = ", ".join(f"{sql} AS {alias}" for sql, alias in extra) if extra else "i.*"
+    return render("codes", items=items, codes=codes, joins=joins, relation=relation)
 
 
-def _in_join_order(factors: Sequence[Factor]) -> list[Factor]:
-    """Complete tables first: they are inner joins, and drop no row."""
-    return sorted(factors, key=lambda f: (f.role != "base", f.number))
-
-
-def _factor_join(scorer: Scorer, factor: Factor, outer: bool) -> dict[str, str]:
-    key = packed_sql(
-        [f"c.{RESERVED}c{v}" for v in factor.variables],
+def _key(scorer: Scorer, factor: Factor) -> str:
+    return packed_sql(
+        [f"{_NAMES.code}{v}" for v in factor.variables],
         [scorer.books[v].slots for v in factor.variables],
     )
-    return {
-        "kind": "JOIN" if factor.role == "base" and not outer else "LEFT JOIN",
-        "table": f"{scorer.prefix}.{factor.table}",
-        "alias": f"f{factor.number}",
-        "key": key,
-    }
 
 
-def _sums(scorer: Scorer) -> list[str]:
-    """For each class the log prior plus what every factor adds.
-
-    The levels of a chain are tried from the deepest down: the first that has the key counts.
-    """
-    chains: dict[tuple[int, ...], list[Factor]] = {}
-    for factor in scorer.factors:
-        chains.setdefault(factor.members, []).append(factor)
+def _chains(factors: Sequence[Factor]) -> list[list[Factor]]:
+    """Factors that belong together, each chain from its deepest level down to its base."""
     depth = {"cell": 2, "parents": 1, "base": 0}
+    chains: dict[tuple[int, ...], list[Factor]] = {}
+    for factor in factors:
+        chains.setdefault(factor.members, []).append(factor)
+    return [sorted(c, key=lambda f: (-f.level, -depth[f.role])) for c in chains.values()]
+
+
+def _score_batch(
+    scorer: Scorer, scored: str, chains: Sequence[Sequence[Factor]], outer: bool
+) -> str:
+    """Add what some chains of factors say: of each chain the deepest level that has the key."""
+    n = len(scorer.class_names)
     sums = []
-    for j, prior in enumerate(scorer.log_prior):
-        terms = [literal(prior)]
-        for links in chains.values():
-            ordered = sorted(links, key=lambda f: (-f.level, -depth[f.role]))
-            columns = [f"f{f.number}.l_{j}" for f in ordered]
+    for j in range(n):
+        terms = [f"s.{_NAMES.score}{j}"]
+        for chain in chains:
+            columns = [f"f{f.number}.l_{j}" for f in chain]
             terms.append(columns[0] if len(columns) == 1 else f"COALESCE({', '.join(columns)})")
         sums.append(" + ".join(terms))
-    return sums
+    # Complete tables first: they are inner joins, and drop no row.
+    factors = sorted((f for chain in chains for f in chain), key=lambda f: f.role != "base")
+    return render(
+        "score_batch",
+        names=_NAMES,
+        scored=scored,
+        spent=[
+            *(f"{_NAMES.key}{f.number}" for f in factors),
+            *(f"{_NAMES.score}{j}" for j in range(n)),
+        ],
+        sums=sums,
+        joins=[
+            {
+                "kind": "JOIN" if f.role == "base" and not outer else "LEFT JOIN",
+                "table": f"{scorer.prefix}.{f.table}",
+                "alias": f"f{f.number}",
+                "key": f"{_NAMES.key}{f.number}",
+            }
+            for f in factors
+        ],
+    )

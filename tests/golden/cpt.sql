@@ -1,0 +1,38 @@
+-- an attribute with one parent, both with odd names
+WITH cells AS (
+  SELECT
+    (key // 6 % 3) AS c0,
+    (key // 2 % 3) AS c1,
+    (key % 2) AS y,
+    n
+  FROM "m".counts
+  WHERE position = 1
+),
+seen AS (
+  SELECT DISTINCT c0, c1
+  FROM cells
+),
+totals AS (
+  SELECT y, c1, sum(n) AS n
+  FROM cells
+  GROUP BY ALL
+)
+SELECT
+  v0.label AS "it's ""it""",
+  v1.label AS "class_",
+  k.class AS class,
+  COALESCE(cells.n, 0) AS n,
+  (COALESCE(cells.n, 0) + 0.5e0) / (COALESCE(totals.n, 0) + 1e0) AS probability
+FROM seen
+CROSS JOIN "m".classes AS k
+LEFT JOIN cells
+  ON cells.y = k.code AND cells.c0 = seen.c0 AND cells.c1 = seen.c1
+LEFT JOIN totals
+  ON totals.y = k.code AND totals.c1 = seen.c1
+LEFT JOIN (
+  SELECT code, value AS label FROM "m".categories WHERE attribute = 'it''s "it"'
+) AS v0 ON v0.code = seen.c0
+LEFT JOIN (
+  SELECT code, label AS label FROM "m".cuts WHERE attribute = 'class'
+) AS v1 ON v1.code = seen.c1
+ORDER BY seen.c1, seen.c0, k.code;

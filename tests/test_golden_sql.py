@@ -1,0 +1,234 @@
+"""Golden SQL: every template in `sql/` with small fixed values, beside `golden/<template>.sql`.
+
+`SQLBN_UPDATE_GOLDEN=1 pytest tests/test_golden_sql.py` writes the files anew; read the diff.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import duckdb
+import pytest
+
+from sqlbn.templates import render
+
+GOLDEN = Path(__file__).parent / "golden"
+UPDATE = os.environ.get("SQLBN_UPDATE_GOLDEN") == "1"
+NAMES = SimpleNamespace(
+    score="__sqlbn_s", weight="__sqlbn_e", top="__sqlbn_top", y="__sqlbn_y", w="__sqlbn_w"
+)
+SCORED = "SELECT * FROM scored"
+CHAIN = {
+    "table": '"model"."factor_3"',
+    "key": "(c0::UINTEGER)*4+c1",
+    "parents_key": "c1::UINTEGER",
+    "axes": [
+        {"code": "(key // 6 % 3)", "alias": "c0"},
+        {"code": "(key // 2 % 3)", "alias": "c1"},
+        {"code": "(key % 2)", "alias": "y"},
+    ],
+    "classes": range(2),
+    "counts": '"model"."counts"',
+    "position": 3,
+    "m": "1e0",
+    "share": "0.25e0",
+}
+
+# title -> (template, values)
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "counts of attribute 3 without its last parent": (
+        "base_counts",
+        {"key": "(key // 6 % 3)", "counts": '"model"."counts"', "position": 3},
+    ),
+    "categories of a filtered column": (
+        "categories",
+        {
+            "value": 'TRY_CAST("colour" AS VARCHAR)',
+            "total": "count(*)",
+            "relation": "fruit",
+            "where": 'WHERE ("spots" > 1)',
+        },
+    ),
+    "back-off by cell": ("chain_factor", {**CHAIN, "role": "cell"}),
+    "back-off by parents": ("chain_factor", {**CHAIN, "role": "parents"}),
+    "a block of two attributes and the class": (
+        "count_block",
+        {"key": "((x0::UINTEGER)*5+x1)*2+y", "total": "count(*)", "relation": "encoded"},
+    ),
+    "the spectrum of a weighted family": (
+        "count_spectrum",
+        {"key": "(x0::BIGINT)*70000+x1", "total": "sum(w)", "relation": "encoded"},
+    ),
+    "an attribute with one parent, both with odd names": (
+        "cpt",
+        {
+            "axes": [
+                {
+                    "code": "(key // 6 % 3)",
+                    "name": 'it\'s "it"',
+                    "attribute": 'it\'s "it"',
+                    "table": '"m".categories',
+                    "label": "value",
+                },
+                {
+                    "code": "(key // 2 % 3)",
+                    "name": "class_",
+                    "attribute": "class",
+                    "table": '"m".cuts',
+                    "label": "label",
+                },
+            ],
+            "class_code": "(key % 2)",
+            "position": 1,
+            "prefix": '"m"',
+            "m": "1e0",
+            "share": "0.5e0",
+        },
+    ),
+    "distinct values of one column": (
+        "distinct_count",
+        {"value": '"id"', "relation": "fruit", "where": ""},
+    ),
+    "about how many distinct values two columns have": (
+        "distinct_estimates",
+        {"values": ['"id"', "NULLIF(\"w\", 'nan')"], "relation": "fruit", "where": ""},
+    ),
+    "codes with a joined codebook and a weight": (
+        "encode",
+        {
+            "items": [
+                {"code": 'i."kind"', "alias": "y"},
+                {"code": "d0.code", "alias": "x0"},
+                {"code": 'i."times"', "alias": "w"},
+            ],
+            "joins": ['LEFT JOIN categories AS d0 ON d0.value = i."colour"'],
+            "relation": "fruit",
+        },
+    ),
+    "two columns dealt to three folds": (
+        "folds",
+        {
+            "columns": ["kind", "two words"],
+            "target": "kind",
+            "folds": 3,
+            "fold_name": "__sqlbn_fold",
+            "row_name": "__sqlbn_row",
+            "row_key": "rowid",
+            "shuffle": "(rowid * 7 % 11)",
+            "relation": "fruit",
+            "where": "",
+        },
+    ),
+    "losses of two classes": (
+        "losses",
+        {
+            "names": NAMES,
+            "scored": SCORED,
+            "scores": ["__sqlbn_s0", "__sqlbn_s1"],
+            "classes": range(2),
+            "tie": "1e-10",
+        },
+    ),
+    "probabilities of two classes": (
+        "probabilities",
+        {
+            "names": NAMES,
+            "scored": SCORED,
+            "scores": ["__sqlbn_s0", "__sqlbn_s1"],
+            "inner_names": ["__sqlbn_c0", "__sqlbn_s0", "__sqlbn_s1", "__sqlbn_top"],
+            "classes": [
+                {"value": "'it''s'", "column": '"p_it\'s"'},
+                {"value": "'no'", "column": '"p_no"'},
+            ],
+            "total": "(__sqlbn_e0 + __sqlbn_e1)",
+            "tie": "1e-10",
+        },
+    ),
+    "rows and ranges of a text and a number": (
+        "profile",
+        {
+            "columns": [
+                {"value": '"colour"', "ranged": False},
+                {"value": '"weight"', "ranged": True},
+            ],
+            "relation": "fruit",
+            "where": "",
+        },
+    ),
+    "a sample of one quantity": (
+        "sample",
+        {
+            "table": "drawn",
+            "columns": [{"value": '"weight"', "alias": "v0"}],
+            "weight": "1",
+            "shuffle": "(rowid * 7 % 11)",
+            "row_key": "rowid",
+            "threshold": 5,
+            "size": 100,
+            "relation": "fruit",
+            "where": "WHERE true",
+        },
+    ),
+    "scores of two classes from a table and a chain": (
+        "scores",
+        {
+            "names": NAMES,
+            "carried": "c.*",
+            "input_items": "i.*",
+            "codes": [{"code": "d0.code", "alias": "__sqlbn_c0"}],
+            "relation": "fruit",
+            "dictionary_joins": ['LEFT JOIN categories AS d0 ON d0.value = i."colour"'],
+            "sums": ["-0.5e0 + COALESCE(f1.l_0, f0.l_0)", "-0.9e0 + COALESCE(f1.l_1, f0.l_1)"],
+            "factor_joins": [
+                {"kind": "JOIN", "table": "m.factor_0", "alias": "f0", "key": "c.__sqlbn_c0"},
+                {"kind": "LEFT JOIN", "table": "m.factor_1", "alias": "f1", "key": "0::UINTEGER"},
+            ],
+        },
+    ),
+    "values of a quantity with their weight": (
+        "value_totals",
+        {"value": '"weight"', "weight": '"times"', "relation": "fruit", "where": ""},
+    ),
+    "a column of weights": (
+        "weights_check",
+        {"weight": '"times"', "relation": "fruit", "where": ""},
+    ),
+}
+
+
+def rendered(template: str) -> str:
+    """All cases of a template, each under its title."""
+    return "\n".join(
+        f"-- {title}\n{render(name, **values)};\n"
+        for title, (name, values) in CASES.items()
+        if name == template
+    )
+
+
+@pytest.mark.parametrize("template", sorted({name for name, _ in CASES.values()}))
+def test_golden_sql(template: str) -> None:
+    path = GOLDEN / f"{template}.sql"
+    if UPDATE:
+        GOLDEN.mkdir(exist_ok=True)
+        path.write_text(rendered(template), encoding="utf-8")
+    assert rendered(template) == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("title", CASES)
+def test_it_is_one_statement(title: str) -> None:
+    name, values = CASES[title]
+    assert len(duckdb.extract_statements(render(name, **values))) == 1
+
+
+def test_every_template_has_a_golden_file_and_no_file_is_left_over(root: Path) -> None:
+    templates = {path.stem for path in (root / "sql").glob("*.sql")}
+    assert templates == {name for name, _ in CASES.values()}
+    assert templates == {path.stem for path in GOLDEN.glob("*.sql")}
+
+
+def test_every_template_says_what_it_is_for(root: Path) -> None:
+    for path in (root / "sql").glob("*.sql"):
+        assert path.read_text(encoding="utf-8").startswith("{# "), path.name
