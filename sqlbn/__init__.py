@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from sqlbn.api import drop, evaluate, fit, load, models
     from sqlbn.errors import SqlbnError, SqlbnWarning
-    from sqlbn.evaluate import Evaluation
+    from sqlbn.evaluation import Evaluation
     from sqlbn.model import Model
 
 # Imported on first use: `import sqlbn` stays fast for those who only want its version.
@@ -25,7 +25,7 @@ _HOMES = {
     "fit": "sqlbn.api",
     "load": "sqlbn.api",
     "models": "sqlbn.api",
-    "Evaluation": "sqlbn.evaluate.losses",
+    "Evaluation": "sqlbn.evaluation.losses",
     "Model": "sqlbn.model",
     "SqlbnError": "sqlbn.errors",
     "SqlbnWarning": "sqlbn.errors",

@@ -1,4 +1,4 @@
-"""The Python API: the words of the CLI as functions."""
+"""The Python API, the CLI's words as functions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlbn.engines import DuckDBEngine, Settings
 from sqlbn.errors import OptionError
-from sqlbn.evaluate.folds import cross_validate
-from sqlbn.evaluate.losses import Evaluation
+from sqlbn.evaluation.folds import cross_validate
+from sqlbn.evaluation.losses import Evaluation
 from sqlbn.fitting import learn
 from sqlbn.model import Model, evaluate_source
 from sqlbn.options import FitOptions, fit_options

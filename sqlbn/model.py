@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, OptionError
-from sqlbn.evaluate.losses import Evaluation, from_sums
+from sqlbn.evaluation.losses import Evaluation, from_sums
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier, literal
 from sqlbn.scoring.query import RESERVED, losses_sql, prediction_sql

@@ -14,9 +14,9 @@ import pytest
 import sqlbn
 from sqlbn.engines import DuckDBEngine, Settings
 from sqlbn.errors import OptionError
-from sqlbn.evaluate import folds as folds_module
-from sqlbn.evaluate.folds import with_folds
-from sqlbn.evaluate.losses import matthews
+from sqlbn.evaluation import folds as folds_module
+from sqlbn.evaluation.folds import with_folds
+from sqlbn.evaluation.losses import matthews
 from sqlbn.options import fit_options
 from sqlbn.sources import open_source
 

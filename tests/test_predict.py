@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,11 @@ def model(fruit: pa.Table) -> Any:
 def probabilities(scored: pa.Table) -> np.ndarray:
     names = [c for c in scored.column_names if c.startswith("p_")]
     return np.column_stack([scored[c].to_numpy() for c in names])
+
+
+def rows_as_text(scored: pa.Table) -> list[str]:
+    """Equal to the last bit, in order; as text, because NaN is not equal to itself."""
+    return [repr(row) for row in scored.to_pylist()]
 
 
 def numbered(table: pa.Table) -> pa.Table:
@@ -242,7 +250,7 @@ def test_a_stored_model_predicts_the_same(
         fitted.save(tmp_path / "m.duckdb", "fruit")
         wanted = fitted.predict(fruit)
     with sqlbn.load(tmp_path / "m.duckdb", "fruit") as loaded:
-        assert loaded.predict(fruit).equals(wanted)
+        assert rows_as_text(loaded.predict(fruit)) == rows_as_text(wanted)
 
 
 def test_a_model_can_predict_many_times_and_after_errors(
@@ -251,14 +259,96 @@ def test_a_model_can_predict_many_times_and_after_errors(
     wanted = model.predict(fruit)
     with pytest.raises(ColumnError):
         model.predict(fruit.drop_columns(["colour"]))
-    assert model.predict(fruit).equals(wanted)
+    assert rows_as_text(model.predict(fruit)) == rows_as_text(wanted)
 
 
 def test_cpt_probabilities_are_a_distribution(model: sqlbn.Model) -> None:
-    table = model.cpt("spots")
-    columns = [c for c in table.column_names if c not in ("spots", "n", "probability")]
+    cells = model.cpt("spots")
+    columns = [c for c in cells.column_names if c not in ("spots", "n", "probability")]
     by = ", ".join(f'"{c}"' for c in columns)
-    sums = duckdb.sql(f"SELECT sum(probability) FROM table GROUP BY {by}").fetchall()
+    sums = duckdb.sql(f"SELECT sum(probability) FROM cells GROUP BY {by}").fetchall()
     assert max(s for (s,) in sums) < 1 + 1e-12
-    assert all(0 < p < 1 for p in table["probability"].to_pylist())
-    assert not any(math.isnan(p) for p in table["probability"].to_pylist())
+    assert all(0 < p < 1 for p in cells["probability"].to_pylist())
+    assert not any(math.isnan(p) for p in cells["probability"].to_pylist())
+
+
+# -- in SQL, without sqlbn --------------------------------------------------------------------
+
+INPUTS = {
+    "a table": "SELECT * FROM predict('rows')",
+    "a view": "SELECT * FROM predict('seen')",
+    "a CTE": "WITH chosen AS (FROM rows) SELECT * FROM predict('chosen')",
+    "a file": "SELECT * FROM predict('{file}')",
+    "a pattern": "SELECT * FROM predict('{folder}/*.parquet')",
+}
+
+
+@pytest.mark.parametrize("given", INPUTS)
+@pytest.mark.parametrize("how", ["USE m.fruit", "SET search_path = 'm.fruit,memory.main'"])
+def test_the_macro_equals_predict(
+    store_of_fruit: Path, fruit: pa.Table, fruit_file: str, given: str, how: str
+) -> None:
+    with duckdb.connect() as con:
+        con.register("arrow_rows", fruit)
+        con.execute(f"ATTACH '{store_of_fruit}' AS m (READ_ONLY)")
+        con.execute("CREATE TEMP TABLE rows AS FROM arrow_rows")
+        con.execute("CREATE TEMP VIEW seen AS FROM rows")
+        con.execute(how)
+        query = INPUTS[given].format(file=fruit_file, folder=Path(fruit_file).parent)
+        found = con.sql(query).to_arrow_table()
+    with sqlbn.load(store_of_fruit, "fruit") as fitted:
+        wanted = fitted.predict(fruit)
+    assert found.column_names == wanted.column_names
+    assert same_rows(found, wanted)
+
+
+def same_rows(found: pa.Table, wanted: pa.Table) -> bool:
+    """SQL promises no order: rows are compared as a multiset, floats by their text."""
+    return sorted(rows_as_text(found)) == sorted(rows_as_text(wanted))
+
+
+def test_the_macro_by_its_full_name(store_of_fruit: Path, fruit_file: str) -> None:
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{store_of_fruit}' AS m (READ_ONLY); USE m")
+        rows = con.execute(f"SELECT count(prediction) FROM fruit.predict('{fruit_file}')")
+        assert rows.fetchall() == [(300,)]
+
+
+@pytest.mark.parametrize("attached", ["fruit", "models", "other"])
+def test_a_catalog_named_like_the_model_is_no_obstacle(
+    fruit_file: str, tmp_path: Path, attached: str
+) -> None:
+    """`sqlbn fit --store fruit.duckdb --name fruit`, then `duckdb fruit.duckdb`."""
+    store = tmp_path / f"{attached}.duckdb"
+    sqlbn.fit(fruit_file, "kind", "nb", store=store, name="fruit").close()
+    with duckdb.connect(str(store), read_only=True) as con:
+        con.execute(f"USE {attached}.fruit")
+        rows = con.execute(f"SELECT count(prediction) FROM predict('{fruit_file}')").fetchall()
+        assert rows == [(300,)]
+        assert con.execute("SELECT count(*) > 0 FROM cpt_colour").fetchall() == [(True,)]
+
+
+def test_cpt_views_equal_the_api(store_of_fruit: Path) -> None:
+    with duckdb.connect() as con, sqlbn.load(store_of_fruit, "fruit") as fitted:
+        con.execute(f"ATTACH '{store_of_fruit}' AS m (READ_ONLY); USE m.fruit")
+        for row in fitted.attributes.to_pylist():
+            view = con.sql(f'FROM "cpt_{row["attribute"]}"').to_arrow_table()
+            assert same_rows(view, fitted.cpt(row["attribute"]))
+
+
+def test_the_duckdb_program(store_of_fruit: Path, fruit_file: str) -> None:
+    beside = Path(sys.executable).with_name("duckdb")
+    program = shutil.which("duckdb") or (str(beside) if beside.is_file() else None)
+    if program is None:
+        pytest.skip("the duckdb program is not here (package duckdb-cli)")
+    script = (
+        f"ATTACH '{store_of_fruit}' AS m (READ_ONLY); USE m.fruit; "
+        f"SELECT prediction, count(*) AS n FROM predict('{fruit_file}') GROUP BY ALL ORDER BY 1;"
+    )
+    done = subprocess.run(
+        [program, "-csv", "-noheader", "-c", script], capture_output=True, text=True, check=True
+    )
+    with sqlbn.load(store_of_fruit, "fruit") as fitted:
+        said = fitted.predict(fruit_file)["prediction"].to_pylist()
+    wanted = "".join(f"{name},{said.count(name)}\n" for name in sorted(set(said)))
+    assert done.stdout == wanted

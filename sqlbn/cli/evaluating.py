@@ -11,7 +11,7 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
-from sqlbn.evaluate import Evaluation
+from sqlbn.evaluation import Evaluation
 from sqlbn.options import DEFAULT_LEARNER
 
 _MOST_CLASSES = 12

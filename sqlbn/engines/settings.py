@@ -31,8 +31,8 @@ class Settings:
 def memory_bytes(text: str) -> int:
     """Bytes in a size such as '1GB', '512 MiB' or '0.5gb'.
 
-    >>> memory_bytes("1GB"), memory_bytes("1 KiB")
-    (1000000000, 1024)
+    >>> memory_bytes("1GB"), memory_bytes("1 GiB")
+    (1000000000, 1073741824)
     """
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(I?)B?\s*", text.upper())
     if not match or (match[3] and not match[2]):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sqlbn.encode.shuffle import shuffle_sql
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError
-from sqlbn.evaluate.losses import Evaluation, pooled
+from sqlbn.evaluation.losses import Evaluation, pooled
 from sqlbn.fitting import learn
 from sqlbn.model import evaluate_source
 from sqlbn.options import FitOptions

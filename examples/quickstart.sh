@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# The main job on real data, on a fresh machine with Python 3.11: learn, evaluate and use a classifier.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python="${PYTHON:-python3}"
+venv="${SQLBN_VENV:-.venv}"
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e .
+exec "$venv/bin/sqlbn" demo

@@ -1,0 +1,26 @@
+# From Parquet to predictions on the command line. Run from the repository's top folder.
+set -e
+
+# Learn: two parents an attribute. The model becomes tables in census.duckdb.
+sqlbn fit examples/adult.parquet --target class --learner kdb --k 2 --store census.duckdb --name adult
+
+# What has been learned?
+sqlbn models --store census.duckdb
+sqlbn show adult --store census.duckdb
+sqlbn show adult --store census.duckdb --cpt sex
+
+# How good is it on rows it has not seen? And naive Bayes on the same folds?
+sqlbn evaluate examples/adult.parquet --target class --learner kdb --k 2 --folds 5
+sqlbn evaluate examples/adult.parquet --target class --learner nb --folds 5 --json
+
+# Score rows: straight from Parquet to Parquet.
+sqlbn predict adult examples/adult.parquet --store census.duckdb --out scored.parquet
+
+# A second model in the same store, of some rows and columns.
+sqlbn fit examples/adult.parquet --target class --learner tan --where "age < 40" \
+    --exclude fnlwgt --exclude education-num --store census.duckdb --name young
+
+# The SQL behind it, to read or to run elsewhere.
+sqlbn sql predict adult examples/adult.parquet --store census.duckdb
+
+sqlbn drop young --store census.duckdb

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Everything the project promises, on a fresh machine with Python 3.11: environment, lint, types, tests.
+# Further arguments go to pytest, for example:  bash tests/run.sh -m slow
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python="${PYTHON:-python3}"
+venv="${SQLBN_VENV:-.venv}"
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+"$venv/bin/ruff" check .
+"$venv/bin/ruff" format --check .
+"$venv/bin/mypy"
+exec "$venv/bin/python" -m pytest "$@"
