@@ -26,7 +26,10 @@ def test_docstring_examples(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_import_loads_no_heavy_library() -> None:
-    code = "import sqlbn, sys; print([m for m in ('duckdb', 'numpy', 'pyarrow', 'jinja2') if m in sys.modules])"
+    code = (
+        "import sqlbn, sys; "
+        "print([m for m in ('duckdb', 'numpy', 'pyarrow', 'jinja2') if m in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -34,7 +37,17 @@ def test_import_loads_no_heavy_library() -> None:
 def test_wheel_holds_templates_and_example(tmp_path: Path) -> None:
     import zipfile
 
-    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet", "-w", str(tmp_path), str(TOP)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--quiet",
+        "-w",
+        str(tmp_path),
+        str(TOP),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ, check=False)
     if done.returncode:
         pytest.skip(f"the build backend cannot be fetched: {done.stderr[-200:]}")

@@ -1,0 +1,103 @@
+"""Ratios of sqlbn to plain DuckDB scripts, in one run on one machine.
+
+    python tests/benchmarks/run.py            # about 3 minutes
+    python tests/benchmarks/run.py --large    # also 20 M rows under a memory limit of 1 GB
+
+Needs ../shared/yardstick beside the repository; says so and does what it can without.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+from measure import TOP, YARDSTICK, Run, Table, make_data, run, sqlbn
+
+COPY = (
+    "import duckdb, sys; duckdb.execute('SET threads = 2'); "
+    "duckdb.execute(f\"COPY (SELECT *, 1 AS one FROM '{sys.argv[1]}') TO '{sys.argv[2]}'\")"
+)
+
+
+def fastest(runs: list[Run]) -> Run:
+    """The run that other programs disturbed least."""
+    return min(runs, key=lambda r: r.seconds)
+
+
+def fit_line(data: Path, store: Path, options: str) -> str:
+    """A fit of the yardstick's data."""
+    return f"fit {data} --target y --store {store} --replace {options}"
+
+
+def counting(table: Table, data: Path, store: Path, repeats: int) -> None:
+    """Passes 1 and 2 of KDB with k = 5 against the yardstick's, runs interleaved."""
+    theirs, ours = [], []
+    for _ in range(repeats):
+        yardstick = run(sys.executable, YARDSTICK / "skdb.py", data, "--kmax", "5")
+        theirs.append(yardstick.json["seconds"])
+        fit = sqlbn(fit_line(data, store, "--learner kdb --k 5 --name kdb --json"))
+        ours.append(fit.json["seconds"])
+    one = min(f["structure"] for f in ours)
+    two = min(f["parameters"] for f in ours)
+    their_one = min(f["pass 1"] for f in theirs)
+    their_two = min(f["pass 2"] for f in theirs)
+    table.row("pass 1, all pairs (s)", one, their_one, 1.2)
+    table.row("passes 1 and 2, k = 5 (s)", one + two, their_one + their_two, 1.3)
+
+
+def scoring(table: Table, data: Path, store: Path, repeats: int) -> None:
+    """Naive Bayes predictions to Parquet against a bare copy of the same columns."""
+    sqlbn(fit_line(data, store, "--learner nb --name nb"))
+    out = store.with_name("scored.parquet")
+    copies, scores = [], []
+    for _ in range(repeats):
+        copies.append(run(sys.executable, "-c", COPY, data, out))
+        scores.append(sqlbn(f"predict nb {data} --store {store} --out {out}"))
+    ours, theirs = fastest(scores).seconds, fastest(copies).seconds
+    table.row("predict nb to Parquet / plain copy, processes (s)", ours, theirs, 3.0)
+
+
+def large(table: Table, small: Path, folder: Path, store: Path) -> None:
+    """20 M rows under a limit of 1 GB: peak memory, and time a row against the 1 M run."""
+    options = "--learner kdb --k 5 --name kdb"
+    at_1m = fastest([sqlbn(fit_line(small, store, options)) for _ in range(2)]).seconds
+    data = make_data(folder / "y20m.parquet", 2e7)
+    fit = sqlbn(fit_line(data, store, f"{options} --memory-limit 1GB"))
+    table.row("20 M rows, 1 GB: peak resident memory (MB)", fit.peak_mb, None, 1600)
+    table.row("20 M rows, 1 GB: s a million rows / at 1 M", fit.seconds / 20, at_1m, 1.3)
+
+
+def startup(table: Table, store: Path) -> None:
+    """What a newcomer waits for."""
+    imports = fastest([run(sys.executable, "-c", "import sqlbn") for _ in range(5)])
+    table.row("import sqlbn (s)", imports.seconds, None, 0.4)
+    line = f"fit {TOP}/examples/adult.parquet --target class --store {store} --replace"
+    fit = fastest([sqlbn(line) for _ in range(3)])
+    table.row("sqlbn fit on the example (s)", fit.seconds, None, 3.0)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", action="store_true")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--folder", type=Path, help="keep the data here instead of a new folder")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.folder or Path(scratch)
+        table, store = Table(), folder / "benchmark.duckdb"
+        startup(table, store)
+        if not YARDSTICK.is_dir():
+            print("../shared/yardstick is not here: no comparison with it")
+            return
+        data = make_data(folder / "y1m.parquet", 1e6)
+        counting(table, data, store, options.repeats)
+        scoring(table, data, store, options.repeats + 1)
+        if options.large:
+            large(table, data, folder, store)
+
+
+if __name__ == "__main__":
+    main()
