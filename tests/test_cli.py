@@ -200,7 +200,7 @@ def test_quiet_before_and_after_other_words_is_the_same(run: Run, fruit_file: st
 
 
 def test_traceback_only_where_it_is_asked_for(run: Run, fruit_file: str) -> None:
-    short = run("fit", fruit_file, "--target", "nothing")
+    short = run("fit", fruit_file, "--target", "nothing", "--quiet")
     assert (short.returncode, short.stderr.count("\n")) == (1, 1)
     long = run("fit", fruit_file, "--target", "nothing", "--traceback")
     assert long.returncode == 1

@@ -172,19 +172,35 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "where": "WHERE true",
         },
     ),
-    "scores of two classes from a table and a chain": (
-        "scores",
+    "the codes of one joined attribute": (
+        "codes",
         {
-            "names": NAMES,
-            "carried": "c.*",
-            "input_items": "i.*",
+            "items": "i.*",
             "codes": [{"code": "d0.code", "alias": "__sqlbn_c0"}],
             "relation": "fruit",
-            "dictionary_joins": ['LEFT JOIN categories AS d0 ON d0.value = i."colour"'],
-            "sums": ["-0.5e0 + COALESCE(f1.l_0, f0.l_0)", "-0.9e0 + COALESCE(f1.l_1, f0.l_1)"],
-            "factor_joins": [
-                {"kind": "JOIN", "table": "m.factor_0", "alias": "f0", "key": "c.__sqlbn_c0"},
-                {"kind": "LEFT JOIN", "table": "m.factor_1", "alias": "f1", "key": "0::UINTEGER"},
+            "joins": ['LEFT JOIN categories AS d0 ON d0.value = i."colour"'],
+        },
+    ),
+    "one key and the scores to start from": (
+        "keys",
+        {
+            "names": NAMES,
+            "codes": ["__sqlbn_c0", "__sqlbn_c1"],
+            "keys": [{"sql": "(__sqlbn_c0::UINTEGER)*4+__sqlbn_c1", "alias": "__sqlbn_k0"}],
+            "starts": ["-0.5e0", "-0.9e0"],
+            "coded": "SELECT * FROM coded",
+        },
+    ),
+    "a table and a chain added to the scores of two classes": (
+        "score_batch",
+        {
+            "names": NAMES,
+            "spent": ["__sqlbn_k0", "__sqlbn_k1", "__sqlbn_s0", "__sqlbn_s1"],
+            "sums": [f"s.__sqlbn_s{j} + COALESCE(f1.l_{j}, f0.l_{j})" for j in range(2)],
+            "scored": SCORED,
+            "joins": [
+                {"kind": "JOIN", "table": "m.factor_0", "alias": "f0", "key": "__sqlbn_k0"},
+                {"kind": "LEFT JOIN", "table": "m.factor_1", "alias": "f1", "key": "__sqlbn_k1"},
             ],
         },
     ),

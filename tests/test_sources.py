@@ -150,6 +150,23 @@ def test_files_of_several_formats(rows: pa.Table, tmp_path: Path) -> None:
         model_tables([tmp_path / "a.parquet", tmp_path / "b.csv"])
 
 
+def test_nan_in_a_parquet_file_is_missing(fruit: pa.Table, tmp_path: Path) -> None:
+    """Writers leave NaN out of a file's statistics, and the engine believes these."""
+    parquet(fruit, tmp_path / "fruit.parquet")
+    wanted = model_tables(fruit)
+    assert model_tables(tmp_path / "fruit.parquet") == wanted
+    assert {"attribute": "width", "code": 5, "lower": None, "upper": None, "label": None} in (
+        wanted["cuts"]
+    )
+
+
+def test_nan_in_a_parquet_file_is_missing_at_prediction(fruit: pa.Table, tmp_path: Path) -> None:
+    parquet(fruit, tmp_path / "fruit.parquet")
+    with sqlbn.fit(fruit, "kind", "nb") as model:
+        from_file = model.predict(tmp_path / "fruit.parquet")["p_plum"].to_pylist()
+        assert from_file == model.predict(fruit)["p_plum"].to_pylist()
+
+
 # -- databases --------------------------------------------------------------------------------
 
 
