@@ -1,7 +1,7 @@
 {# Log scores to probabilities, through the largest score so that nothing under- or overflows. #}
 SELECT
   * EXCLUDE ({{ inner_names | join(", ") }})
-  , CASE {% for c in classes %}WHEN {{ names.score }}{{ loop.index0 }} >= {{ names.top }} - {{ tie }} THEN {{ c.value }} {% endfor %}END AS prediction
+  , CAST(CASE {% for c in classes %}WHEN {{ names.score }}{{ loop.index0 }} >= {{ names.top }} - {{ tie }} THEN {{ c.value }} {% endfor %}END AS {{ target_type }}) AS prediction
   {% for c in classes %}
   , {{ names.weight }}{{ loop.index0 }} / {{ total }} AS {{ c.column }}
   {% endfor %}

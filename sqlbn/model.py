@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.draft import Draft
+from sqlbn.encode.weights import check_weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, OptionError
 from sqlbn.evaluation.losses import Evaluation, from_sums
@@ -165,8 +166,13 @@ def evaluate_source(
     """Losses of the model in a draft on a source."""
     source.column(spec.target.name, "the target")
     check_input(spec, source, outputs=False)
-    weight_sql = f"i.{identifier(source.column(weight, 'the weight'))}" if weight else None
-    sql = losses_sql(spec.scorer(draft.prefix), source.filtered_relation, weight_sql)
+    weight_sql = None
+    if weight is not None:
+        weights = check_weights(draft.engine, source, source.column(weight, "the weight"))
+        source = source.filtered(f"{weights.value_sql()} > 0")
+        weight_sql = weights.value_sql("i")
+    scorer = spec.scorer(draft.prefix, source.columns)
+    sql = losses_sql(scorer, source.filtered_relation, weight_sql)
     started = time.perf_counter()
     with draft.engine.joins_as_written():
         sums = draft.engine.rows(sql)
@@ -188,7 +194,7 @@ def prediction_statement(
         columns = {c: t for c, t in source.columns.items() if c not in left_out}
         source = Source(f"({source.select(items)})", columns, source.label)
     check_input(spec, source)
-    sql = prediction_sql(spec.scorer(prefix), source.filtered_relation)
+    sql = prediction_sql(spec.scorer(prefix, source.columns), source.filtered_relation)
     if not order_by:
         return sql
     names = ", ".join(identifier(source.column(n, "--order-by column")) for n in order_by)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -36,7 +37,7 @@ class FitOptions:
     query: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.m > 0:
+        if not 0 < self.m < math.inf:
             raise OptionError(f"--m {self.m}: give a number above 0")
         if self.backoff not in ("cell", "parents"):
             raise OptionError(f"--backoff {self.backoff}: choose cell or parents")

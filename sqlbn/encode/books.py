@@ -40,7 +40,8 @@ def learn_classes(
     book = Codebook(target, sql_type, "categorical", 0)
     found = engine.rows(f"FROM ({_categories_sql(source, book, weights)}) LIMIT {MAX_CLASSES + 1}")
     if not found:
-        raise ColumnError(f"no row of {source.label} has a value in the target {target!r}")
+        also = " and a weight above 0" if weights is not None else ""
+        raise ColumnError(f"no row of {source.label} has a value in the target {target!r}{also}")
     if len(found) > MAX_CLASSES:
         raise ColumnError(
             f"the target {target!r} has more than {MAX_CLASSES:,} different values; "

@@ -80,20 +80,29 @@ class BookTables:
         return BookTables(f"{prefix}.categories", classes)
 
 
-def code_sql(book: Codebook, column: str, joined: str | None = None) -> str:
+def code_sql(book: Codebook, column: str, joined: str | None = None, same_type: bool = True) -> str:
     """The expression for the code of a column, for training rows and new rows alike.
 
     `column` is SQL; `joined` the alias of the joined categories where `book.is_joined`.
+    `same_type` is False where the column may be of another type than in training: then 1.5 and
+    'x' must not pass for a whole number.
     """
     absent = book.missing if book.missing is not None else book.unseen
     if book.kind == "numeric":
         value = numeric_axis(column, book.sql_type)
-        inside = _interval_sql(value, book.cuts, 0, len(book.cuts))
+        only_missing = book.missing == 0
+        inside = str(book.unseen) if only_missing else _interval_sql(value, book.cuts)
         # NaN sorts above every number, but it is a missing value.
         code = f"CASE WHEN {value} IS NULL OR isnan({value}) THEN {absent} ELSE {inside} END"
+        if not same_type:  # what is there but no number was never seen
+            odd = f"{column} IS NOT NULL AND {value} IS NULL"
+            code = f"CASE WHEN {odd} THEN {book.unseen} ELSE {code} END"
         return f"CAST({code} AS {book.code_type})"
-    value = comparable(book, column)
-    missing = f"CASE WHEN {value} IS NULL THEN {absent} ELSE {book.unseen} END"
+    value = comparable(book, column, same_type)
+    gone = f"{column} IS NULL"
+    if type_group(book.sql_type) == "float":
+        gone += f" OR isnan(TRY_CAST({column} AS DOUBLE))"
+    missing = f"CASE WHEN {gone} THEN {absent} ELSE {book.unseen} END"
     if book.is_joined:
         return f"CAST(COALESCE({joined}.code, {missing}) AS {book.code_type})"
     assert book.categories is not None
@@ -112,19 +121,25 @@ def code_sql(book: Codebook, column: str, joined: str | None = None) -> str:
     return f"CAST({code} AS {book.code_type})"
 
 
-def comparable(book: Codebook, column: str) -> str:
+def comparable(book: Codebook, column: str, same_type: bool = True) -> str:
     """A categorical column as the type its categories are compared in, NaN made NULL."""
     value = f"TRY_CAST({column} AS {book.compared_as})"
+    if type_group(book.sql_type) == "integer" and not same_type:
+        # A cast to whole numbers rounds.
+        whole = f"TRY_CAST({column} AS DOUBLE) = {value}::DOUBLE"
+        return f"(CASE WHEN {whole} THEN {value} END)"
     return f"NULLIF({value}, 'nan'::DOUBLE)" if book.compared_as == "DOUBLE" else value
 
 
-def categories_join_sql(book: Codebook, column: str, table: str, alias: str) -> str:
+def categories_join_sql(
+    book: Codebook, column: str, table: str, alias: str, same_type: bool = True
+) -> str:
     """The join that `code_sql` needs where the categories are many."""
     value = f"TRY_CAST(value AS {book.compared_as})"
     return (
         f"LEFT JOIN (SELECT code, {value} AS value FROM {table} "
         f"WHERE attribute = {literal(book.name)} AND value IS NOT NULL) AS {alias} "
-        f"ON {alias}.value = {comparable(book, column)}"
+        f"ON {alias}.value = {comparable(book, column, same_type)}"
     )
 
 
@@ -146,8 +161,11 @@ def _integer_run(book: Codebook) -> tuple[int, int] | None:
     return (values[0], values[-1]) if values[-1] - values[0] == len(values) - 1 else None
 
 
-def _interval_sql(value: str, cuts: tuple[float, ...], low: int, high: int) -> str:
+def _interval_sql(
+    value: str, cuts: tuple[float, ...], low: int = 0, high: int | None = None
+) -> str:
     """Interval of a value by halving: logarithmic in the number of cuts for every row."""
+    high = len(cuts) if high is None else high
     if low == high:
         return str(low)
     mid = (low + high) // 2

@@ -55,7 +55,8 @@ def compared_as(sql_type: str) -> str:
     """
     group = type_group(sql_type)
     if group == "integer":
-        return sql_type.upper() if "HUGEINT" in sql_type.upper() else "BIGINT"
+        upper = sql_type.upper()
+        return upper if "HUGEINT" in upper else "HUGEINT" if upper == "UBIGINT" else "BIGINT"
     if group == "float":
         return "DOUBLE"
     if group == "text":
@@ -66,7 +67,8 @@ def compared_as(sql_type: str) -> str:
 def numeric_axis(column: str, sql_type: str) -> str:
     """A DOUBLE that orders the values of a numeric column; NULL where there is none.
 
-    Dates and times are microseconds since 1970, exact in a DOUBLE until the year 2255.
+    Whole numbers past 2^53 are equal where their DOUBLEs are. Dates and times are microseconds
+    since 1970, exact in a DOUBLE until the year 2255.
     """
     if type_group(sql_type) != "time":
         return f"TRY_CAST({column} AS DOUBLE)"

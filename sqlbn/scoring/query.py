@@ -47,7 +47,8 @@ _NAMES = SimpleNamespace(
 class Scorer:
     """Everything a query needs to score rows with one model.
 
-    `prefix` is the quoted schema that holds the model's tables.
+    `prefix` is the quoted schema that holds the model's tables; `same_type` names the columns that
+    are known to have the type they were trained with.
     """
 
     prefix: str
@@ -55,6 +56,7 @@ class Scorer:
     class_names: tuple[str, ...]
     probability_columns: tuple[str, ...]
     books: tuple[Codebook, ...]
+    same_type: frozenset[str]
     log_prior: tuple[float, ...]
     factors: tuple[Factor, ...]
 
@@ -85,11 +87,12 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
         scores=scores,
         inner_names=[*scores, *weights, _NAMES.top],
         classes=[
-            {"value": _class_sql(scorer, name), "column": identifier(column)}
+            {"value": category_sql(scorer.target, name), "column": identifier(column)}
             for name, column in zip(scorer.class_names, scorer.probability_columns, strict=True)
         ],
         total="(" + " + ".join(weights) + ")",
         tie=literal(TIE),
+        target_type=scorer.target.sql_type,
     )
 
 
@@ -107,10 +110,6 @@ def losses_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
         classes=range(n),
         tie=literal(TIE),
     )
-
-
-def _class_sql(scorer: Scorer, name: str) -> str:
-    return category_sql(scorer.target, name)
 
 
 def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder: bool) -> str:
@@ -142,9 +141,11 @@ def _codes(scorer: Scorer, relation: str, extra: list[tuple[str, str]]) -> str:
         joins.append(categories_join_sql(scorer.target, target, scorer.tables.classes, "dy"))
     for v in scorer.used:
         book, column, joined = scorer.books[v], column_sql("i", scorer.books[v].name), f"d{v}"
-        codes.append({"code": code_sql(book, column, joined), "alias": f"{_NAMES.code}{v}"})
+        same = book.name in scorer.same_type
+        codes.append({"code": code_sql(book, column, joined, same), "alias": f"{_NAMES.code}{v}"})
         if book.is_joined:
-            joins.append(categories_join_sql(book, column, scorer.tables.categories, joined))
+            categories = scorer.tables.categories
+            joins.append(categories_join_sql(book, column, categories, joined, same))
     items = ", ".join(f"{sql} AS {alias}" for sql, alias in extra) if extra else "i.*"
     return render("codes", items=items, codes=codes, joins=joins, relation=relation)
 

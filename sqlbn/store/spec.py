@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlbn.counts.packing import strides, unpacked_sql
 from sqlbn.draft import Draft
 from sqlbn.encode.books import class_codebook
 from sqlbn.encode.codebook import INLINE_CATEGORIES, Codebook
-from sqlbn.encode.types import plain_type
+from sqlbn.encode.types import plain_type, type_group
 from sqlbn.errors import ColumnError, StoreError
 from sqlbn.quoting import literal
 from sqlbn.scoring.estimates import log_prior
@@ -54,9 +54,19 @@ class ModelSpec:
         """The m of the m-estimate."""
         return float(self.meta["m"])
 
-    def scorer(self, prefix: str) -> Scorer:
-        """What a scoring query needs, for the model's tables in a schema."""
+    def scorer(self, prefix: str, columns: Mapping[str, str] | None = None) -> Scorer:
+        """What a scoring query needs, for the model's tables in a schema.
+
+        `columns` are the input's columns and types, where they are known.
+        """
+        known = {name.lower(): kind for name, kind in (columns or {}).items()}
+        same_type = frozenset(
+            b.name
+            for b in self.books
+            if type_group(known.get(b.name.lower(), "")) == type_group(b.sql_type)
+        )
         return Scorer(
+            same_type=same_type,
             prefix=prefix,
             target=self.target,
             class_names=self.class_names,
