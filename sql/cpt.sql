@@ -6,7 +6,7 @@ WITH cells AS (
     {% endfor %}
     {{ class_code }} AS y,
     n
-  FROM {{ prefix }}.counts
+  FROM {{ counts }}
   WHERE position = {{ position }}
 ),
 seen AS (
@@ -27,7 +27,7 @@ SELECT
   COALESCE(cells.n, 0) AS n,
   (COALESCE(cells.n, 0) + {{ share }}) / (COALESCE(totals.n, 0) + {{ m }}) AS probability
 FROM seen
-CROSS JOIN {{ prefix }}.classes AS k
+CROSS JOIN {{ classes }} AS k
 LEFT JOIN cells
   ON cells.y = k.code{% for axis in axes %} AND cells.c{{ loop.index0 }} = seen.c{{ loop.index0 }}{% endfor %}
 

@@ -159,7 +159,7 @@ def evaluate_parts(
     with DuckDBEngine(settings) as engine:
         source = open_for_fit(engine, data, chosen)
         if test is None:
-            return cross_validate(engine, source, chosen, folds or 10, progress)
+            return cross_validate(engine, source, chosen, 10 if folds is None else folds, progress)
         draft, spec = learn(engine, source, chosen, progress)
         fitted = sum(progress.seconds.values())
         with progress.stage("evaluate", "scoring the test rows"):

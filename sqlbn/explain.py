@@ -13,7 +13,6 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.fitting import prepare
 from sqlbn.model import prediction_statement
 from sqlbn.progress import Progress
-from sqlbn.quoting import identifier
 from sqlbn.scoring.parameters import family_statement
 from sqlbn.sources import open_source
 from sqlbn.store import StoreFile
@@ -57,8 +56,8 @@ def fit_statements(data: Any, target: str, learner: str, **options: Any) -> list
 
 
 def predict_statement(store: str | Path, name: str, data: Any, **options: Any) -> str:
-    """The query of a prediction; its tables are those of the store in USE."""
+    """The query of a prediction; its tables are those of the schema in USE."""
     with DuckDBEngine() as engine:
         spec = read_spec(StoreFile(store).load(engine, name))
         source = open_source(engine, data, **options)
-        return prediction_statement(spec, identifier(name), source)
+        return prediction_statement(spec, None, source)

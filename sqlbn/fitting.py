@@ -17,7 +17,7 @@ from sqlbn.encode.books import learn_classes, learn_codebooks
 from sqlbn.encode.codebook import BookTables, Codebook
 from sqlbn.encode.encoded import Encoded, discard, encode
 from sqlbn.encode.profile import profile_columns
-from sqlbn.encode.types import plain_type, type_group
+from sqlbn.encode.types import is_nan_sql, plain_type, type_group
 from sqlbn.encode.weights import Weights, check_weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.options import FitOptions
@@ -72,7 +72,8 @@ def training_rows(engine: DuckDBEngine, source: Source, options: FitOptions) -> 
 
 def _present(source: Source, column: str) -> str:
     name = identifier(column)
-    not_nan = f" AND NOT isnan({name})" if type_group(source.columns[column]) == "float" else ""
+    is_float = type_group(source.columns[column]) == "float"
+    not_nan = f" AND NOT {is_nan_sql(name)}" if is_float else ""
     return f"{name} IS NOT NULL{not_nan}"
 
 

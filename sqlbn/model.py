@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,8 +103,8 @@ class Model:
         if out is not None:
             self.write_predictions(data, out, progress=progress, **options)
             return Path(out)
-        sql = self._opened_prediction_sql(data, **options)
-        with (progress or Progress()).stage("predict", "scoring"), self._engine.joins_as_written():
+        sql, ordered = self._opened_prediction(data, **options)
+        with self._scoring(progress, ordered):
             return self._engine.arrow(sql)
 
     def write_predictions(
@@ -113,11 +114,20 @@ class Model:
         path = None if str(out) == "-" else Path(out)
         if path is not None:
             _check_output(path)
-        sql = self._opened_prediction_sql(data, **options)
-        with (progress or Progress()).stage("predict", "scoring"), self._engine.joins_as_written():
+        sql, ordered = self._opened_prediction(data, **options)
+        with self._scoring(progress, ordered):
             return _write(self._engine, sql, path)
 
-    def _opened_prediction_sql(
+    @contextmanager
+    def _scoring(self, progress: Progress | None, ordered: bool) -> Iterator[None]:
+        with (
+            (progress or Progress()).stage("predict", "scoring"),
+            self._engine.joins_as_written(),
+            self._engine.in_order(ordered),
+        ):
+            yield
+
+    def _opened_prediction(
         self,
         data: Any,
         *,
@@ -126,11 +136,12 @@ class Model:
         where: str | None = None,
         exclude: Sequence[str] = (),
         order_by: Sequence[str] = (),
-    ) -> str:
+    ) -> tuple[str, bool]:
         source = open_source(self._engine, data, table=table, query=query, where=where)
-        return prediction_statement(
+        sql = prediction_statement(
             self._spec, self._draft.prefix, source, exclude=exclude, order_by=order_by
         )
+        return sql, source.ordered or bool(order_by)
 
     def evaluate(
         self,
@@ -181,13 +192,13 @@ def evaluate_source(
 
 def prediction_statement(
     spec: ModelSpec,
-    prefix: str,
+    prefix: str | None,
     source: Source,
     *,
     exclude: Sequence[str] = (),
     order_by: Sequence[str] = (),
 ) -> str:
-    """The query that `predict` runs, over the model's tables in the schema `prefix`."""
+    """The query that `predict` runs, over the model's tables in a schema (None: the one in USE)."""
     left_out = [source.column(name, "--exclude column") for name in exclude]
     if left_out:
         items = f"* EXCLUDE ({', '.join(map(identifier, left_out))})"
@@ -203,7 +214,7 @@ def prediction_statement(
 
 def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
     """An error that names the column where rows cannot be scored."""
-    used = spec.scorer("").used
+    used = spec.scorer(None).used
     for v in used:
         source.column(spec.books[v].name, "the model's attribute")
     ours = ["prediction", *spec.probability_columns] if outputs else []

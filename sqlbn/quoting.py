@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from sqlbn.errors import ColumnError
+
 
 def identifier(name: str) -> str:
     """Quote a column, table, schema or catalog name.
@@ -13,7 +15,7 @@ def identifier(name: str) -> str:
     "5"" pipe"
     """
     if "\x00" in name:
-        raise ValueError("a name cannot hold a NUL character")
+        raise ColumnError(f"the name {name!r} holds a NUL character; rename the column")
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -24,6 +26,11 @@ def qualified(*parts: str) -> str:
     '"m"."adult"."meta"'
     """
     return ".".join(identifier(p) for p in parts)
+
+
+def relation_sql(prefix: str | None, name: str) -> str:
+    """A table of the quoted schema `prefix`, or of the schema in USE where there is none."""
+    return identifier(name) if prefix is None else f"{prefix}.{identifier(name)}"
 
 
 def literal(value: str | float | bool | None) -> str:

@@ -143,16 +143,15 @@ def test_sql_prints_statements_that_run(
     assert not (tmp_path / "models.duckdb").exists()
     done = run("sql", "predict", "fruit", fruit_file, "--store", store_of_fruit)
     with duckdb.connect(str(store_of_fruit), read_only=True) as con:
+        con.execute("USE fruit")
         assert len(con.execute(done.stdout).fetchall()) == 300
 
 
 def test_demo(run: Run, tmp_path: Path) -> None:
-    done = run("demo")
-    assert done.returncode == 0, done.stderr
-    assert "accuracy" in done.stdout
-    assert [p.name for p in tmp_path.iterdir()] == ["sqlbn-demo.duckdb"]
     done = run("demo", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
+    assert "accuracy" in done.stdout
+    assert [p.name for p in tmp_path.iterdir()] == ["sqlbn-demo.duckdb"]
 
 
 # -- for programs -----------------------------------------------------------------------------
@@ -219,7 +218,7 @@ def slow_file(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("wait", [0.5, 1.5, 3.0])
+@pytest.mark.parametrize("wait", [0.5, 1.5])
 def test_ctrl_c_leaves_nothing_behind(slow_file: str, tmp_path: Path, wait: float) -> None:
     spill = tmp_path / "spill"
     command = [

@@ -83,7 +83,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             ],
             "class_code": "(key % 2)",
             "position": 1,
-            "prefix": '"m"',
+            "counts": '"m".counts',
+            "classes": '"m".classes',
             "m": "1e0",
             "share": "0.5e0",
         },
@@ -145,14 +146,15 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             ],
             "total": "(__sqlbn_e0 + __sqlbn_e1)",
             "tie": "1e-10",
+            "target_type": "VARCHAR",
         },
     ),
     "rows and ranges of a text and a number": (
         "profile",
         {
             "columns": [
-                {"value": '"colour"', "ranged": False},
-                {"value": '"weight"', "ranged": True},
+                {"value": '"colour"', "single": "NULL", "spread": "NULL"},
+                {"value": '"n"', "single": 'min("n") = max("n")', "spread": 'max("n") - min("n")'},
             ],
             "relation": "fruit",
             "where": "",
@@ -206,11 +208,22 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "values of a quantity with their weight": (
         "value_totals",
-        {"value": '"weight"', "weight": '"times"', "relation": "fruit", "where": ""},
+        {
+            "value": '"weight"',
+            "is_nan": "isnan(even(value))",
+            "weight": '"times"',
+            "relation": "fruit",
+            "where": "",
+        },
     ),
     "a column of weights": (
         "weights_check",
-        {"weight": '"times"', "relation": "fruit", "where": ""},
+        {
+            "weight": '"times"',
+            "is_nan": "isnan(even(w))",
+            "relation": "fruit",
+            "where": "",
+        },
     ),
 }
 

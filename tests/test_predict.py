@@ -322,13 +322,6 @@ def same_rows(found: pa.Table, wanted: pa.Table) -> bool:
     return sorted(rows_as_text(found)) == sorted(rows_as_text(wanted))
 
 
-def test_the_macro_by_its_full_name(store_of_fruit: Path, fruit_file: str) -> None:
-    with duckdb.connect() as con:
-        con.execute(f"ATTACH '{store_of_fruit}' AS m (READ_ONLY); USE m")
-        rows = con.execute(f"SELECT count(prediction) FROM fruit.predict('{fruit_file}')")
-        assert rows.fetchall() == [(300,)]
-
-
 @pytest.mark.parametrize("attached", ["fruit", "models", "other"])
 def test_a_catalog_named_like_the_model_is_no_obstacle(
     fruit_file: str, tmp_path: Path, attached: str

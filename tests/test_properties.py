@@ -306,8 +306,7 @@ def as_if_large(limit: int) -> Iterator[None]:
     """Limits so low that small tables go the ways of large ones: joined codebooks, sparse counts,
     back-off by chains of tables, nothing fused."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.encode.books.INLINE_CATEGORIES", 2)
-        patch.setattr("sqlbn.store.spec.INLINE_CATEGORIES", 2)
+        patch.setattr("sqlbn.encode.codebook.INLINE_CATEGORIES", 2)
         patch.setattr("sqlbn.counts.counter.cover", lambda f, cards, _: cover(f, cards, limit))
         patch.setattr("sqlbn.scoring.parameters.BLOCK_CELLS", limit)
         patch.setattr("sqlbn.scoring.factors._COMPLETE_LEAST", limit)

@@ -232,6 +232,35 @@ def test_table_and_query_need_a_database(rows: pa.Table, fruit_file: str) -> Non
             model_tables(data, table="fruit")
 
 
+DUCKDB_TYPES = {
+    "hugeints": "(170141183460469231731687303715884105727::HUGEINT - i % 20)",
+    "uhugeints": "(340282366920938463463374607431768211455::UHUGEINT - (i % 3)::UHUGEINT)",
+    "uuids": "('00000000-0000-0000-0000-00000000000' || (i % 3))::UUID",
+    "enums": "(CASE WHEN i % 2 = 0 THEN 'u' ELSE 'v' END)::ENUM ('v', 'u', 'w')",
+    "infinite dates": "[DATE 'infinity', DATE '-infinity', DATE '2020-01-01' + i::INT][1 + i % 3]",
+    "infinite moments": "[TIMESTAMP 'infinity', TIMESTAMP '2020-01-01' + to_days(i::INT)][1 + i%2]",
+    "time zones": "(TIMESTAMP '2020-01-01' + to_days(i::INT))::TIMESTAMPTZ",
+    "far dates": "(DATE '0001-01-01' + (i * 90000)::INT)",
+    "dates before Christ": "(DATE '0300-01-01 (BC)' + (i * 9000)::INT)",
+}
+
+
+@pytest.mark.parametrize("kind", DUCKDB_TYPES)
+def test_a_column_of_a_type_of_the_database(kind: str, tmp_path: Path) -> None:
+    path, store = str(tmp_path / "data.duckdb"), tmp_path / "models.duckdb"
+    with duckdb.connect(path) as con:
+        con.execute(
+            f"CREATE TABLE t AS SELECT {DUCKDB_TYPES[kind]} AS q, i % 3 AS z, "
+            f"(i % 4 = 0)::VARCHAR AS y FROM range(40) AS r(i)"
+        )
+    with sqlbn.fit(path, "y", k=1, store=store, name="m") as model:
+        assert "q" in model.attributes["attribute"].to_pylist()
+        wanted = model.predict(path)
+    assert wanted.num_rows == 40
+    with sqlbn.load(store, "m") as model:
+        assert model.predict(path)["prediction"].equals(wanted["prediction"])
+
+
 # -- objects ----------------------------------------------------------------------------------
 
 OBJECTS: dict[str, Callable[[pa.Table], Any]] = {

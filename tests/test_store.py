@@ -295,8 +295,8 @@ TRAPS = {
         'FROM "fruit".real_meta',
     ],
     "a factor is a view": [
-        'ALTER TABLE "fruit".factor_0 RENAME TO real_factor',
-        "CREATE VIEW \"fruit\".factor_0 AS SELECT * REPLACE (error('ran a view') AS l_0) "
+        'ALTER TABLE "fruit".predict_factor_0 RENAME TO real_factor',
+        "CREATE VIEW \"fruit\".predict_factor_0 AS SELECT * REPLACE (error('ran a view') AS l_0) "
         'FROM "fruit".real_factor',
     ],
     "a type is SQL": [

@@ -1,4 +1,4 @@
-"""The program `sqlbn`: its commands, and how errors and warnings reach a person."""
+"""The program `sqlbn`: its commands, and how warnings reach a person."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import typer
 
 from sqlbn import __version__
 from sqlbn.cli import evaluating, fitting, inspecting, predicting, sqltext
+from sqlbn.cli.reporting import reporting
 from sqlbn.cli.state import STATE
-from sqlbn.errors import SqlbnError, SqlbnWarning
+from sqlbn.errors import SqlbnWarning
 
 app = typer.Typer(
     name="sqlbn",
@@ -22,13 +23,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("fit")(fitting.fit)
-app.command("predict")(predicting.predict)
-app.command("evaluate")(evaluating.evaluate)
-app.command("models")(inspecting.models)
-app.command("show")(inspecting.show)
-app.command("drop")(inspecting.drop)
-app.command("demo")(fitting.demo)
+app.command("fit")(reporting(fitting.fit))
+app.command("predict")(reporting(predicting.predict))
+app.command("evaluate")(reporting(evaluating.evaluate))
+app.command("models")(reporting(inspecting.models))
+app.command("show")(reporting(inspecting.show))
+app.command("drop")(reporting(inspecting.drop))
+app.command("demo")(reporting(fitting.demo))
 app.add_typer(sqltext.app, name="sql")
 
 
@@ -53,18 +54,10 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: object) -
 
 
 def main() -> None:
-    """Run a command; one line and exit code 1 where a user's wish cannot be met."""
+    """Run a command."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
         app()
-    except SqlbnError as error:
-        if STATE.traceback:
-            raise
-        print(f"sqlbn: {error}", file=sys.stderr)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print("sqlbn: interrupted, nothing was changed", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         # The reader went away (`| head`); Python would complain once more at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

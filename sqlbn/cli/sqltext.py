@@ -8,6 +8,7 @@ import typer
 
 from sqlbn import explain
 from sqlbn.cli import options as opt
+from sqlbn.cli.reporting import reporting
 from sqlbn.options import DEFAULT_LEARNER
 
 app = typer.Typer(
@@ -18,6 +19,7 @@ app = typer.Typer(
 
 
 @app.command("fit")
+@reporting
 def sql_fit(
     data: opt.Data,
     target: opt.Target,
@@ -54,6 +56,7 @@ def sql_fit(
 
 
 @app.command("predict")
+@reporting
 def sql_predict(
     name: opt.ModelName,
     data: opt.Data,

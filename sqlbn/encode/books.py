@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sqlbn.draft import Draft
-from sqlbn.encode.codebook import INLINE_CATEGORIES, Codebook, comparable, intervals
+from sqlbn.encode.codebook import Codebook, comparable, intervals, is_inline
 from sqlbn.encode.discretise import learn_cuts
 from sqlbn.encode.profile import ColumnProfile, warn_left_out
 from sqlbn.encode.types import type_group
@@ -13,7 +13,7 @@ from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError
 from sqlbn.progress import Progress
-from sqlbn.quoting import identifier, literal
+from sqlbn.quoting import identifier, literal, literals
 from sqlbn.sources import Source
 from sqlbn.templates import render
 
@@ -54,7 +54,7 @@ def learn_classes(
 
 def class_codebook(target: str, sql_type: str, names: tuple[str, ...]) -> Codebook:
     """The codebook of a target; its classes are looked up in `classes` where they are many."""
-    few = names if len(names) <= INLINE_CATEGORIES else None
+    few = names if is_inline(len(names), sql_type) else None
     return Codebook(target, sql_type, "categorical", len(names), categories=few)
 
 
@@ -102,17 +102,12 @@ def _categorical_books(
             f"FROM {table} GROUP BY attribute"
         )
     }
-    inline: dict[str, list[str]] = {}
-    for name, value in engine.rows(
-        f"SELECT attribute, value FROM {table} WHERE value IS NOT NULL "
-        f"QUALIFY count(*) OVER (PARTITION BY attribute) <= {INLINE_CATEGORIES} ORDER BY code"
-    ):
-        inline.setdefault(name, []).append(value)
+    types = {p.name: p.sql_type for p in profiles}
+    inline = inline_categories(draft, [n for n in sizes if is_inline(sizes[n][0], types[n])])
     books = []
     for profile in profiles:
         count, missing = sizes[profile.name]
-        only_missing = count == 1 and missing is not None
-        values = inline.get(profile.name, [] if only_missing else None)
+        values = inline.get(profile.name)
         books.append(
             Codebook(
                 profile.name,
@@ -120,10 +115,22 @@ def _categorical_books(
                 "categorical",
                 count,
                 missing,
-                categories=tuple(values) if values is not None else None,
+                categories=values,
             )
         )
     return books
+
+
+def inline_categories(draft: Draft, names: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """The categories of some attributes in code order, missing left out."""
+    found: dict[str, list[str]] = {name: [] for name in names}
+    listed = literals(names) or "NULL"
+    for name, value in draft.engine.rows(
+        f"SELECT attribute, value FROM {draft.table('categories')} "
+        f"WHERE value IS NOT NULL AND attribute IN ({listed}) ORDER BY attribute, code"
+    ):
+        found[name].append(value)
+    return {name: tuple(values) for name, values in found.items()}
 
 
 def _numeric_book(profile: ColumnProfile, rows: int, cuts: tuple[float, ...]) -> Codebook:

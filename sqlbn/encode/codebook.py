@@ -7,14 +7,17 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Literal
 
-from sqlbn.encode.types import compared_as, numeric_axis, type_group
-from sqlbn.quoting import identifier, literal
+from sqlbn.encode.types import compared_as, is_nan_sql, numeric_axis, type_group
+from sqlbn.quoting import identifier, literal, literals, relation_sql
 
 Kind = Literal["categorical", "numeric"]
 
-# Up to this many categories a CASE is faster than a join (measured: 16 values 21 ms against 23 ms
-# a million rows, 64 values 77 ms against 23 ms).
-INLINE_CATEGORIES = 16
+# Up to so many categories are looked up by an expression, the others by a join: a join costs the
+# same 23 ms a million rows for any number, but dozens of them in one query cost far more. A CASE
+# takes 21 ms for 16 values and 77 ms for 64; text is cast to an enumeration, 24 to 31 ms.
+INLINE_CATEGORIES = 1000
+_CASE_CATEGORIES = 16
+_CASE_CATEGORIES_NOT_TEXT = 64
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,13 @@ class Codebook:
         return compared_as(self.sql_type)
 
 
+def is_inline(count: int, sql_type: str) -> bool:
+    """Whether so many categories of a column are looked up without a join."""
+    text = type_group(sql_type) == "text"
+    most = INLINE_CATEGORIES if text else min(INLINE_CATEGORIES, _CASE_CATEGORIES_NOT_TEXT)
+    return count <= most
+
+
 @dataclass(frozen=True)
 class BookTables:
     """Where joined codebooks look up their codes: relations (attribute, code, value)."""
@@ -72,12 +82,16 @@ class BookTables:
     classes: str
 
     @staticmethod
-    def of(prefix: str, target: str) -> BookTables:
-        """The tables of the model whose quoted schema is `prefix`."""
-        classes = (
-            f"(SELECT {literal(target)} AS attribute, code, class AS value FROM {prefix}.classes)"
-        )
-        return BookTables(f"{prefix}.categories", classes)
+    def of(prefix: str | None, target: str) -> BookTables:
+        """The tables of the model whose quoted schema is `prefix`, or of the schema in USE.
+
+        In USE a user's table of the same name may come first, so the view with the longer name is
+        taken.
+        """
+        columns = f"{literal(target)} AS attribute, code, class AS value"
+        classes = f"(SELECT {columns} FROM {relation_sql(prefix, 'classes')})"
+        name = "categories" if prefix is not None else "predict_categories"
+        return BookTables(relation_sql(prefix, name), classes)
 
 
 def code_sql(book: Codebook, column: str, joined: str | None = None, same_type: bool = True) -> str:
@@ -93,7 +107,7 @@ def code_sql(book: Codebook, column: str, joined: str | None = None, same_type: 
         only_missing = book.missing == 0
         inside = str(book.unseen) if only_missing else _interval_sql(value, book.cuts)
         # NaN sorts above every number, but it is a missing value.
-        code = f"CASE WHEN {value} IS NULL OR isnan({value}) THEN {absent} ELSE {inside} END"
+        code = f"CASE WHEN {value} IS NULL OR {is_nan_sql(value)} THEN {absent} ELSE {inside} END"
         if not same_type:  # what is there but no number was never seen
             odd = f"{column} IS NOT NULL AND {value} IS NULL"
             code = f"CASE WHEN {odd} THEN {book.unseen} ELSE {code} END"
@@ -101,7 +115,7 @@ def code_sql(book: Codebook, column: str, joined: str | None = None, same_type: 
     value = comparable(book, column, same_type)
     gone = f"{column} IS NULL"
     if type_group(book.sql_type) == "float":
-        gone += f" OR isnan(TRY_CAST({column} AS DOUBLE))"
+        gone += f" OR {is_nan_sql(f'TRY_CAST({column} AS DOUBLE)')}"
     missing = f"CASE WHEN {gone} THEN {absent} ELSE {book.unseen} END"
     if book.is_joined:
         return f"CAST(COALESCE({joined}.code, {missing}) AS {book.code_type})"
@@ -111,6 +125,9 @@ def code_sql(book: Codebook, column: str, joined: str | None = None, same_type: 
         low, high = run
         offset = f"{value} - {low}" if low else value
         code = f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {offset} ELSE {missing} END"
+    elif len(book.categories) > _CASE_CATEGORIES and type_group(book.sql_type) == "text":
+        listed = f"ENUM({literals(book.categories)})"
+        code = f"COALESCE(enum_code(TRY_CAST({value} AS {listed})), {missing})"
     elif book.categories:
         cases = " ".join(
             f"WHEN {category_sql(book, v)} THEN {i}" for i, v in enumerate(book.categories)
@@ -128,7 +145,9 @@ def comparable(book: Codebook, column: str, same_type: bool = True) -> str:
         # A cast to whole numbers rounds.
         whole = f"TRY_CAST({column} AS DOUBLE) = {value}::DOUBLE"
         return f"(CASE WHEN {whole} THEN {value} END)"
-    return f"NULLIF({value}, 'nan'::DOUBLE)" if book.compared_as == "DOUBLE" else value
+    if book.compared_as == "DOUBLE":
+        return f"(CASE WHEN NOT {is_nan_sql(value)} THEN {value} END)"
+    return value
 
 
 def categories_join_sql(
@@ -187,7 +206,10 @@ def _bound(book: Codebook, value: float) -> str:
     if value in (float("inf"), float("-inf")):
         return str(value)
     if type_group(book.sql_type) == "time":
-        moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
+        try:
+            moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value)
+        except OverflowError:  # before the year 1, after the year 9999
+            return f"{value:.0f} µs since 1970"
         if book.sql_type.upper() == "DATE":
             return moment.strftime("%Y-%m-%d")
         if book.sql_type.upper() == "TIME":

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sqlbn.encode.profile import ColumnProfile
 from sqlbn.encode.shuffle import shuffle_sql
-from sqlbn.encode.types import numeric_axis
+from sqlbn.encode.types import is_nan_sql, numeric_axis
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.quoting import identifier
@@ -65,7 +65,14 @@ def learn_cuts(
     cuts = {}
     for name, axis in axes.items():
         found = engine.arrays(
-            render("value_totals", value=axis, weight=weight, relation=relation, where=where)
+            render(
+                "value_totals",
+                value=axis,
+                is_nan=is_nan_sql("value"),
+                weight=weight,
+                relation=relation,
+                where=where,
+            )
         )
         cuts[name] = equal_frequency_cuts(found["value"], found["n"].astype(float), bins)
     if table is not None:

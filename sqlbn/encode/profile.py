@@ -5,10 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlbn.encode.codebook import Kind
-from sqlbn.encode.types import TypeGroup, type_group
+from sqlbn.encode.types import TypeGroup, is_nan_sql, type_group
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, SqlbnWarning
 from sqlbn.quoting import identifier
@@ -29,8 +28,8 @@ class ColumnProfile:
     name: str
     sql_type: str
     present: int = 0
-    low: Any = None
-    high: Any = None
+    single: bool = False
+    spread: int | None = None
     distinct: int | None = None
     kind: Kind | None = None
     group: TypeGroup = field(init=False)
@@ -42,7 +41,9 @@ class ColumnProfile:
     def value_sql(self) -> str:
         """The column with NaN made NULL."""
         column = identifier(self.name)
-        return f"NULLIF({column}, 'nan')" if self.group == "float" else column
+        if self.group == "float":
+            return f"(CASE WHEN NOT {is_nan_sql(column)} THEN {column} END)"
+        return column
 
 
 @dataclass(frozen=True)
@@ -107,14 +108,24 @@ def _supported(profiles: list[ColumnProfile]) -> list[ColumnProfile]:
 
 
 def _ranges(engine: DuckDBEngine, source: Source, profiles: list[ColumnProfile]) -> int:
-    columns = [
-        {"value": p.value_sql, "ranged": p.group not in ("text", "boolean")} for p in profiles
-    ]
+    columns = []
+    for p in profiles:
+        # Compared in the engine: not every type has a Python value.
+        low, high = f"min({p.value_sql})", f"max({p.value_sql})"
+        spread = f"TRY_CAST({high} AS HUGEINT) - TRY_CAST({low} AS HUGEINT)"
+        columns.append(
+            {
+                "value": p.value_sql,
+                "single": "NULL" if p.group == "text" else f"{low} = {high}",
+                "spread": spread if p.group == "integer" else "NULL",
+            }
+        )
     found = engine.row(
         render("profile", columns=columns, relation=source.relation, where=source.where_sql)
     )
     for i, profile in enumerate(profiles):
-        profile.present, profile.low, profile.high = found[1 + 3 * i : 4 + 3 * i]
+        present, single, spread = found[1 + 3 * i : 4 + 3 * i]
+        profile.present, profile.single, profile.spread = int(present), bool(single), spread
     return int(found[0])
 
 
@@ -147,7 +158,7 @@ def _distinct_counts(
 
 def _needs_distinct(profile: ColumnProfile) -> bool:
     if profile.group == "integer":
-        return bool(profile.high - profile.low >= MAX_CATEGORICAL_INTEGERS)
+        return profile.spread is None or profile.spread >= MAX_CATEGORICAL_INTEGERS
     return profile.group == "text"
 
 
@@ -182,9 +193,9 @@ def _is_constant(profile: ColumnProfile, rows: int) -> bool:
         return True
     if profile.present < rows:
         return False
-    if profile.group in ("text", "boolean"):
+    if profile.group == "text":
         return profile.distinct == 1
-    return bool(profile.low == profile.high)
+    return profile.single
 
 
 def _is_identifier(profile: ColumnProfile, rows: int) -> bool:

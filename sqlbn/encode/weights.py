@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlbn.encode.types import is_nan_sql
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError
 from sqlbn.quoting import identifier
@@ -36,10 +37,11 @@ class Weights:
 
 def check_weights(engine: DuckDBEngine, source: Source, column: str) -> Weights:
     """The weights of a column, or an error that says what is wrong with them."""
-    bad, _, ceiling = engine.row(
+    bad, ceiling = engine.row(
         render(
             "weights_check",
             weight=identifier(column),
+            is_nan=is_nan_sql("w"),
             relation=source.relation,
             where=source.where_sql,
         )

@@ -100,6 +100,22 @@ class DuckDBEngine:
         finally:
             self.execute("RESET disabled_optimizers")
 
+    @contextmanager
+    def in_order(self, already: bool) -> Iterator[None]:
+        """Keep the rows of a source in order that several threads would mix up.
+
+        Seen with DuckDB 2.0 on Arrow tables of several chunks, though insertion order is on.
+        """
+        if already:
+            yield
+            return
+        threads = self.row("SELECT current_setting('threads')")[0]
+        self.execute("SET threads = 1")
+        try:
+            yield
+        finally:
+            self.execute(f"SET threads = {int(threads)}")
+
     # -- the outside world -----------------------------------------------------------------
 
     def register(self, data: object) -> str:

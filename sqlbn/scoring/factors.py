@@ -39,7 +39,7 @@ class Factor:
     @property
     def table(self) -> str:
         """The table's name in the model's schema."""
-        return f"factor_{self.number}"
+        return f"predict_factor_{self.number}"
 
 
 def complete_values(rows: int) -> int:

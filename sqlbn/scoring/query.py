@@ -15,7 +15,7 @@ from sqlbn.encode.codebook import (
     code_sql,
     column_sql,
 )
-from sqlbn.quoting import identifier, literal
+from sqlbn.quoting import identifier, literal, relation_sql
 from sqlbn.scoring.factors import Factor
 from sqlbn.templates import render
 
@@ -47,11 +47,11 @@ _NAMES = SimpleNamespace(
 class Scorer:
     """Everything a query needs to score rows with one model.
 
-    `prefix` is the quoted schema that holds the model's tables; `same_type` names the columns that
-    are known to have the type they were trained with.
+    `prefix` is the quoted schema that holds the model's tables (None: the one in USE); `same_type`
+    names the columns that are known to have the type they were trained with.
     """
 
-    prefix: str
+    prefix: str | None
     target: Codebook
     class_names: tuple[str, ...]
     probability_columns: tuple[str, ...]
@@ -192,7 +192,7 @@ def _score_batch(
         joins=[
             {
                 "kind": "JOIN" if f.role == "base" and not outer else "LEFT JOIN",
-                "table": f"{scorer.prefix}.{f.table}",
+                "table": relation_sql(scorer.prefix, f.table),
                 "alias": f"f{f.number}",
                 "key": f"{_NAMES.key}{f.number}",
             }

@@ -183,11 +183,17 @@ def _object_source(engine: DuckDBEngine, data: Any) -> Source:
         columns=dict(engine.columns(name)),
         label=f"the {kind.split('.')[1]}",
         rescannable=not once,
+        ordered=not isinstance(data, pads.Dataset | pa.RecordBatchReader) and not _chunked(data),
     )
     if once:  # a reader can be read once only, even if the caller asks for the schema twice
         source = staged(engine, source)
         engine.unregister(name)
     return source
+
+
+def _chunked(data: Any) -> bool:
+    columns = getattr(data, "columns", []) if type(data).__module__.startswith("pyarrow") else []
+    return any(column.num_chunks > 1 for column in columns)
 
 
 # -- filters ------------------------------------------------------------------------------------
@@ -197,7 +203,8 @@ def with_where(engine: DuckDBEngine, source: Source, where: str) -> Source:
     """The rows for which the user's condition holds."""
     narrowed = source.filtered(where)
     try:
-        if len(duckdb.extract_statements(narrowed.select("1"))) != 1:
+        # Parsed by itself: 'a) OR (b' is a condition only between brackets.
+        if len(duckdb.extract_statements(f"SELECT 1 WHERE {where}\n")) != 1:
             raise OptionError(f"--where {where!r} is not one condition")
         engine.rows(f"EXPLAIN {narrowed.select('1')}")
     except (duckdb.Error, EngineError) as error:

@@ -24,7 +24,8 @@ class Source:
 
     `relation` can stand behind FROM. `row_key` numbers the rows the same way in every scan,
     whatever the number of threads; None where the engine cannot tell. `rescannable` is False
-    where every scan would parse everything anew (CSV, a query) or cannot be repeated.
+    where every scan would parse everything anew (CSV, a query) or cannot be repeated. `ordered` is
+    False where several threads would mix up the rows.
     """
 
     relation: str
@@ -33,6 +34,7 @@ class Source:
     files: tuple[SourceFile, ...] = ()
     row_key: str | None = None
     rescannable: bool = True
+    ordered: bool = True
     where: tuple[str, ...] = ()
 
     def column(self, name: str, role: str = "column") -> str:
@@ -81,10 +83,11 @@ def staged(engine: DuckDBEngine, source: Source, columns: list[str] | None = Non
     path = engine.scratch_file("staged", ".parquet")
     items = ", ".join(identifier(n) for n in names) or "1 AS nothing"
     # No compression: the file is read many times and lives for minutes.
-    engine.execute(
-        f"COPY ({source.select(items)}) TO {literal(str(path))} "
-        "(FORMAT parquet, COMPRESSION uncompressed)"
-    )
+    with engine.in_order(source.ordered):
+        engine.execute(
+            f"COPY ({source.select(items)}) TO {literal(str(path))} "
+            "(FORMAT parquet, COMPRESSION uncompressed)"
+        )
     return Source(
         relation=f"read_parquet({literal(str(path))}, hive_partitioning = false)",
         columns={n: source.columns[n] for n in names},

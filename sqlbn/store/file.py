@@ -129,8 +129,9 @@ class StoreFile:
                     f"the folder {str(self.path.parent)!r} for the store does not exist"
                 )
             return
-        if not replace and name in self.names(engine):
-            raise StoreError(_taken(self.path, name))
+        same = [n for n in self.names(engine) if n.lower() == name.lower()]
+        if same and (not replace or name not in same):
+            raise StoreError(_taken(self.path, same[0]))
 
     def save(self, draft: Draft, spec: ModelSpec, name: str, replace: bool) -> None:
         """Write a model in one transaction: a reader sees the old one or the new one."""
@@ -171,14 +172,16 @@ class StoreFile:
         self, engine: DuckDBEngine, catalog: str, name: str, spec: ModelSpec
     ) -> None:
         """The views and the macro that SQL users see."""
-        engine.execute(f"USE {catalog}")  # names in their text resolve without the catalog
         try:
-            prefix = identifier(name)
+            # Without a schema: a file that is opened directly may be called like the model in it.
+            engine.execute(f"USE {qualified(catalog, name)}")
+            view = qualified(catalog, name, "predict_categories")
+            engine.execute(f"CREATE VIEW {view} AS SELECT attribute, code, value FROM categories")
             for position, book in enumerate(spec.books):
                 view = qualified(catalog, name, f"cpt_{book.name}")
-                engine.execute(f"CREATE VIEW {view} AS {spec.cpt_sql(position, prefix)}")
+                engine.execute(f"CREATE VIEW {view} AS {spec.cpt_sql(position, None)}")
             # The inner FROM is for duckdb 1.1, which cannot give query_table an alias.
-            query = prediction_sql(spec.scorer(prefix), "(FROM query_table(tbl))", reorder=True)
+            query = prediction_sql(spec.scorer(None), "(FROM query_table(tbl))", reorder=True)
             macro = qualified(catalog, name, "predict")
             engine.execute(f"CREATE MACRO {macro}(tbl) AS TABLE {query}")
         finally:

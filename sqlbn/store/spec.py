@@ -9,11 +9,11 @@ from typing import Any
 
 from sqlbn.counts.packing import strides, unpacked_sql
 from sqlbn.draft import Draft
-from sqlbn.encode.books import class_codebook
-from sqlbn.encode.codebook import INLINE_CATEGORIES, Codebook
+from sqlbn.encode.books import class_codebook, inline_categories
+from sqlbn.encode.codebook import Codebook, is_inline
 from sqlbn.encode.types import plain_type, type_group
 from sqlbn.errors import ColumnError, StoreError
-from sqlbn.quoting import literal
+from sqlbn.quoting import literal, relation_sql
 from sqlbn.scoring.estimates import log_prior
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.query import Scorer
@@ -54,8 +54,8 @@ class ModelSpec:
         """The m of the m-estimate."""
         return float(self.meta["m"])
 
-    def scorer(self, prefix: str, columns: Mapping[str, str] | None = None) -> Scorer:
-        """What a scoring query needs, for the model's tables in a schema.
+    def scorer(self, prefix: str | None, columns: Mapping[str, str] | None = None) -> Scorer:
+        """What a scoring query needs, for the model's tables in a schema (None: the one in USE).
 
         `columns` are the input's columns and types, where they are known.
         """
@@ -76,7 +76,7 @@ class ModelSpec:
             factors=self.factors,
         )
 
-    def cpt_sql(self, position: int, prefix: str) -> str:
+    def cpt_sql(self, position: int, prefix: str | None) -> str:
         """The readable conditional probability table of one attribute."""
         family = (position, *self.parents[position])
         radices = [*(self.books[v].n_values for v in family), len(self.class_names)]
@@ -90,7 +90,7 @@ class ModelSpec:
                     "code": unpacked_sql("key", stride, radix),
                     "name": name,
                     "attribute": self.books[v].name,
-                    "table": f"{prefix}.{'cuts' if numeric else 'categories'}",
+                    "table": relation_sql(prefix, "cuts" if numeric else "categories"),
                     "label": "label" if numeric else "value",
                 }
             )
@@ -99,7 +99,8 @@ class ModelSpec:
             axes=axes,
             class_code=unpacked_sql("key", 1, radices[-1]),
             position=position,
-            prefix=prefix,
+            counts=relation_sql(prefix, "counts"),
+            classes=relation_sql(prefix, "classes"),
             m=literal(self.m),
             share=literal(self.m / self.books[position].n_values),
         )
@@ -130,7 +131,7 @@ def probability_names(classes: Sequence[str]) -> list[str]:
     taken: set[str] = set()
     found = []
     for name in classes:
-        column = f"p_{name}"
+        column = f"p_{name}".replace("\x00", "␀")  # no name can hold a NUL
         while column.lower() in taken:
             column += "_"
         taken.add(column.lower())
@@ -139,7 +140,22 @@ def probability_names(classes: Sequence[str]) -> list[str]:
 
 
 def read_spec(draft: Draft) -> ModelSpec:
-    """The spec of the model in a draft's tables."""
+    """The spec of the model in a draft's tables; what cannot be one is refused."""
+    try:
+        spec = _read_spec(draft)
+        known = range(len(spec.books))
+        for factor in spec.factors:
+            if not all(v in known for v in (*factor.variables, *factor.members)):
+                raise ValueError(f"factor {factor.number} names an attribute that is not there")
+        float(spec.meta["m"])
+        return spec
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        if isinstance(error, StoreError):
+            raise
+        raise StoreError(f"the model's tables are damaged ({error}); fit it again") from error
+
+
+def _read_spec(draft: Draft) -> ModelSpec:
     engine, table = draft.engine, draft.table
     meta = {str(k): str(v) for k, v in engine.rows(f"SELECT key, value FROM {table('meta')}")}
     if int(meta.get("format", "0")) > FORMAT:
@@ -169,26 +185,21 @@ def _read_books(draft: Draft) -> tuple[Codebook, ...]:
         "WHERE upper IS NOT NULL ORDER BY attribute, code"
     ):
         cuts.setdefault(name, []).append(upper)
-    inline: dict[str, list[str]] = {}
-    for name, value in rows(
-        f"SELECT attribute, value FROM {table('categories')} WHERE value IS NOT NULL "
-        f"QUALIFY count(*) OVER (PARTITION BY attribute) <= {INLINE_CATEGORIES} ORDER BY code"
-    ):
-        inline.setdefault(name, []).append(value)
-    books = []
-    for name, kind, n_values, sql_type, missing in rows(
+    listed = rows(
         "SELECT attribute, kind, n_values, type, missing_code "
         f"FROM {table('attributes')} ORDER BY position"
-    ):
-        categories = None
-        if kind == "categorical":
-            only_missing = n_values == 1 and missing is not None
-            found = inline.get(name, [] if only_missing else None)
-            categories = tuple(found) if found is not None else None
+    )
+    inline = inline_categories(
+        draft, [r[0] for r in listed if r[1] == "categorical" and is_inline(r[2], plain_type(r[3]))]
+    )
+    books = []
+    for name, kind, n_values, sql_type, missing in listed:
         # The upper bound of the last interval is infinity, not a cut.
         bounds = tuple(cuts.get(name, [])[:-1])
         books.append(
-            Codebook(name, plain_type(sql_type), kind, int(n_values), missing, bounds, categories)
+            Codebook(
+                name, plain_type(sql_type), kind, int(n_values), missing, bounds, inline.get(name)
+            )
         )
     return tuple(books)
 

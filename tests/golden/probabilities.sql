@@ -1,7 +1,7 @@
 -- probabilities of two classes
 SELECT
   * EXCLUDE (__sqlbn_c0, __sqlbn_s0, __sqlbn_s1, __sqlbn_top)
-  , CASE WHEN __sqlbn_s0 >= __sqlbn_top - 1e-10 THEN 'it''s' WHEN __sqlbn_s1 >= __sqlbn_top - 1e-10 THEN 'no' END AS prediction
+  , CAST(CASE WHEN __sqlbn_s0 >= __sqlbn_top - 1e-10 THEN 'it''s' WHEN __sqlbn_s1 >= __sqlbn_top - 1e-10 THEN 'no' END AS VARCHAR) AS prediction
   , __sqlbn_e0 / (__sqlbn_e0 + __sqlbn_e1) AS "p_it's"
   , __sqlbn_e1 / (__sqlbn_e0 + __sqlbn_e1) AS "p_no"
 FROM (

@@ -4,7 +4,7 @@ SELECT
   , count("colour")
   , NULL
   , NULL
-  , count("weight")
-  , min("weight")
-  , max("weight")
+  , count("n")
+  , min("n") = max("n")
+  , max("n") - min("n")
 FROM fruit;
