@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlbn.api import open_for_fit, split_options
 from sqlbn.counts.counter import block_statement, plan
+from sqlbn.counts.families import family_statement
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, encode_statement
 from sqlbn.engines import DuckDBEngine
 from sqlbn.fitting import prepare
 from sqlbn.model import prediction_statement
 from sqlbn.progress import Progress
-from sqlbn.scoring.parameters import family_statement
 from sqlbn.sources import open_source
 from sqlbn.store import StoreFile
 from sqlbn.store.spec import read_spec

@@ -12,6 +12,7 @@ import duckdb
 
 from sqlbn import __version__
 from sqlbn.counts.counter import entropies, plan
+from sqlbn.counts.families import count_families
 from sqlbn.draft import Draft
 from sqlbn.encode.books import learn_classes, learn_codebooks
 from sqlbn.encode.codebook import BookTables, Codebook
@@ -23,7 +24,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
-from sqlbn.scoring.parameters import ParameterPass
+from sqlbn.scoring.parameters import FactorTables
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
 from sqlbn.store.spec import FORMAT, ModelSpec, probability_names, read_spec, write_meta
@@ -129,11 +130,13 @@ def learn(
             info = _information(engine, encoded, options, progress)
             structure = options.make_learner().structure(info)
             _write_structure(draft, prepared.books, info, structure)
-            families = [(i, *structure.parents[i]) for i in range(len(prepared.books))]
+            families = {i: (i, *parents) for i, parents in enumerate(structure.parents)}
             with progress.stage(
                 "parameters", "pass 2: counting families", encoded.rows, len(families)
             ):
-                ParameterPass(draft, encoded, families, options.smoothing).run(progress.advance)
+                counts = count_families(draft, encoded, families, advance=progress.advance)
+                counts.describe()
+                FactorTables(counts, options.smoothing).make()
         finally:
             discard(engine, encoded)
         write_meta(draft, _meta(prepared, options, progress))

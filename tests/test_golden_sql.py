@@ -40,7 +40,7 @@ CHAIN = {
 # title -> (template, values)
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "counts of attribute 3 without its last parent": (
-        "base_counts",
+        "level_counts",
         {"key": "(key // 6 % 3)", "counts": '"model"."counts"', "position": 3},
     ),
     "categories of a filtered column": (

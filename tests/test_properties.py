@@ -308,7 +308,7 @@ def as_if_large(limit: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sqlbn.encode.codebook.INLINE_CATEGORIES", 2)
         patch.setattr("sqlbn.counts.counter.cover", lambda f, cards, _: cover(f, cards, limit))
-        patch.setattr("sqlbn.scoring.parameters.BLOCK_CELLS", limit)
+        patch.setattr("sqlbn.counts.families.BLOCK_CELLS", limit)
         patch.setattr("sqlbn.scoring.factors._COMPLETE_LEAST", limit)
         patch.setattr("sqlbn.scoring.factors._COMPLETE_MOST", limit)
         patch.setattr("sqlbn.scoring.factors.FUSED_KEYS", 1)

@@ -1,0 +1,194 @@
+"""Counts of attributes with their parents and the class: counted once, read at any depth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.counts.counter import block_statement, dense_counts
+from sqlbn.counts.cover import BLOCK_CELLS, Block, Family, cells_of
+from sqlbn.counts.packing import key_type, packed_sql, strides, unpacked_sql
+from sqlbn.draft import Draft
+from sqlbn.encode.encoded import Encoded
+from sqlbn.templates import render
+
+Array = npt.NDArray[Any]
+
+# Families of up to so many cells are counted through an array; larger ones stay in the engine.
+_ARRAY_CELLS = 1 << 21
+# Arrays are kept for later steps up to this share of the memory limit; else they are read again.
+_KEPT_SHARE = 0.1
+
+
+class FamilyCounts:
+    """A table (position, key, n) in a draft: for each attribute the counts of its family.
+
+    `families[i]` is attribute i and its parents in order; the key packs their codes and, last,
+    the class. A prefix of a family is a level of back-off.
+    """
+
+    def __init__(
+        self, draft: Draft, encoded: Encoded, families: Mapping[int, Family], table: str = "counts"
+    ) -> None:
+        self.draft, self.encoded, self.families, self.name = draft, encoded, families, table
+        self._arrays: dict[int, Array] = {}
+        self._room = _KEPT_SHARE * draft.engine.memory_bytes
+        cells = max((self.cells(i) for i in families), default=1)
+        wide = "HUGEINT" if key_type(cells) == "HUGEINT" else "BIGINT"
+        draft.create(table, f"position USMALLINT, key {wide}, n {draft.n_type}")
+
+    @property
+    def table(self) -> str:
+        """The quoted name of the table."""
+        return self.draft.table(self.name)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.encoded.cards[-1]
+
+    def axes(self, position: int, level: int | None = None) -> Family:
+        """Value, parents up to a level (all where None), class."""
+        family = self.families[position]
+        kept = family if level is None else family[: level + 1]
+        return (*kept, self.encoded.class_variable)
+
+    def radices(self, position: int, level: int | None = None) -> list[int]:
+        """Number of codes on each axis."""
+        return [self.encoded.cards[v] for v in self.axes(position, level)]
+
+    def cells(self, position: int, level: int | None = None) -> int:
+        """Cells of the table at a level."""
+        return cells_of(self.axes(position, level), self.encoded.cards)
+
+    def depth(self, position: int) -> int:
+        """The deepest level: the number of parents."""
+        return len(self.families[position]) - 1
+
+    # -- counting ----------------------------------------------------------------------------
+
+    def count(self, position: int) -> None:
+        """Count one attribute's family over all rows."""
+        cells = self.cells(position)
+        few_enough = cells <= max(BLOCK_CELLS, 2 * self.encoded.rows) and cells <= _ARRAY_CELLS
+        engine = self.draft.engine
+        if few_enough:
+            block = Block(self.axes(position), (), cells, dense=True)
+            self._insert_array(position, dense_counts(engine, block, self.encoded))
+        else:
+            query = family_statement(self.families[position], self.encoded)
+            engine.execute(
+                f"INSERT INTO {self.table} SELECT {position}, k, n FROM ({query}) ORDER BY k"
+            )
+
+    def _insert_array(self, position: int, counts: Array) -> None:
+        import pyarrow as pa
+
+        flat = counts.reshape(-1)
+        keys = np.flatnonzero(flat)
+        engine = self.draft.engine
+        view = engine.register(pa.table({"key": keys, "n": flat[keys]}))
+        try:
+            engine.execute(f"INSERT INTO {self.table} SELECT {position}, key, n FROM {view}")
+        finally:
+            engine.unregister(view)
+        if counts.nbytes <= self._room:
+            self._room -= counts.nbytes
+            self._arrays[position] = counts
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def array(self, position: int, level: int) -> Array:
+        """The counts at a level as an array: value, parents, class."""
+        kept = self._arrays.get(position)
+        if kept is not None:
+            deeper = tuple(range(level + 1, self.depth(position) + 1))
+            return kept.sum(axis=deeper) if deeper else kept
+        codes = self.codes(position)
+        radices = self.radices(position, level)
+        found = self.draft.engine.arrays(
+            render(
+                "level_counts",
+                key=packed_sql([codes[v] for v in self.axes(position, level)], radices),
+                counts=self.table,
+                position=position,
+            )
+        )
+        counts = np.zeros(self.cells(position, level))
+        counts[found["k"]] = found["n"].astype(float)
+        return counts.reshape(radices)
+
+    def codes(self, position: int) -> dict[int, str]:
+        """For each variable of a family, its code out of the stored key."""
+        radices = self.radices(position)
+        return {
+            v: unpacked_sql("key", stride, radix)
+            for v, stride, radix in zip(self.axes(position), strides(radices), radices, strict=True)
+        }
+
+    def cut_back(self, families: Mapping[int, Family], table: str) -> FamilyCounts:
+        """The counts of fewer attributes with fewer parents: prefixes of these families."""
+        result = FamilyCounts(self.draft, self.encoded, families, table)
+        for position, family in families.items():
+            level = len(family) - 1
+            if position in self._arrays:
+                result._insert_array(position, self.array(position, level))
+                continue
+            codes = self.codes(position)
+            query = render(
+                "level_counts",
+                key=packed_sql(
+                    [codes[v] for v in self.axes(position, level)], self.radices(position, level)
+                ),
+                counts=self.table,
+                position=position,
+            )
+            self.draft.engine.execute(
+                f"INSERT INTO {result.table} SELECT {position}, k, n FROM ({query}) ORDER BY k"
+            )
+        return result
+
+    def drop(self) -> None:
+        """Remove the table."""
+        self.draft.engine.execute(f"DROP TABLE {self.table}")
+
+    def describe(self) -> None:
+        """Fill the draft's `families`: how the keys are packed."""
+        rows = []
+        for position in self.families:
+            axes, radices = self.axes(position), self.radices(position)
+            for axis, (v, radix, stride) in enumerate(
+                zip(axes, radices, strides(radices), strict=True)
+            ):
+                variable = None if v == self.encoded.class_variable else v
+                rows.append((position, axis, variable, radix, str(stride)))
+        self.draft.fill(
+            "families",
+            "position USMALLINT, axis USMALLINT, variable USMALLINT, radix UINTEGER, "
+            "stride HUGEINT",
+            rows,
+        )
+
+
+def count_families(
+    draft: Draft,
+    encoded: Encoded,
+    families: Mapping[int, Family],
+    table: str = "counts",
+    advance: Callable[[], None] = lambda: None,
+) -> FamilyCounts:
+    """Pass 2: every family counted."""
+    counts = FamilyCounts(draft, encoded, families, table)
+    for position in families:
+        counts.count(position)
+        advance()
+    return counts
+
+
+def family_statement(family: Family, encoded: Encoded) -> str:
+    """The query that counts an attribute with its parents and the class."""
+    axes = (*family, encoded.class_variable)
+    return block_statement(Block(axes, (), cells_of(axes, encoded.cards), dense=True), encoded)
