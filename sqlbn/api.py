@@ -11,7 +11,7 @@ from sqlbn.evaluation.folds import cross_validate
 from sqlbn.evaluation.losses import Evaluation
 from sqlbn.fitting import learn
 from sqlbn.model import Model, evaluate_source
-from sqlbn.options import FitOptions, fit_options
+from sqlbn.options import DEFAULT_LEARNER, FitOptions, fit_options
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
 from sqlbn.store import StoreFile
@@ -49,7 +49,7 @@ def open_for_fit(engine: DuckDBEngine, data: Any, options: FitOptions) -> Source
 def fit(
     data: Any,
     target: str,
-    learner: str = "kdb",
+    learner: str = DEFAULT_LEARNER,
     *,
     store: str | Path | None = None,
     name: str | None = None,
@@ -60,7 +60,8 @@ def fit(
 ) -> Model:
     """Learn a classifier of `target` from Parquet or CSV files, a database, Arrow or a data frame.
 
-    `options` are those of `sqlbn fit`: `k`, `m`, `backoff`, `bins`, `weight`, `columns`,
+    `options` are those of `sqlbn fit`: `k`, `kmax`, `select`, `loss`, `loocv_sample`,
+    `structure_sample`, `m`, `backoff`, `bins`, `weight`, `columns`,
     `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, and of the engine
     `memory_limit`, `threads`, `temp_dir`, `seed`. With a `store` the model is written to it under
     `name`.
@@ -116,7 +117,7 @@ def drop(store: str | Path, name: str) -> None:
 def evaluate(
     data: Any,
     target: str,
-    learner: str = "kdb",
+    learner: str = DEFAULT_LEARNER,
     *,
     test: Any = None,
     folds: int | None = None,
@@ -143,7 +144,7 @@ def evaluate(
 def evaluate_parts(
     data: Any,
     target: str,
-    learner: str = "kdb",
+    learner: str = DEFAULT_LEARNER,
     *,
     test: Any = None,
     folds: int | None = None,

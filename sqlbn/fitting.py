@@ -12,11 +12,11 @@ import duckdb
 
 from sqlbn import __version__
 from sqlbn.counts.counter import entropies, plan
-from sqlbn.counts.families import count_families
+from sqlbn.counts.families import FamilyCounts, count_families
 from sqlbn.draft import Draft
 from sqlbn.encode.books import learn_classes, learn_codebooks
 from sqlbn.encode.codebook import BookTables, Codebook
-from sqlbn.encode.encoded import Encoded, discard, encode
+from sqlbn.encode.encoded import Encoded, discard, encode, sampled
 from sqlbn.encode.profile import profile_columns
 from sqlbn.encode.types import is_nan_sql, plain_type, type_group
 from sqlbn.encode.weights import Weights, check_weights
@@ -25,6 +25,7 @@ from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.scoring.parameters import FactorTables
+from sqlbn.selecting import select
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
 from sqlbn.store.spec import FORMAT, ModelSpec, probability_names, read_spec, write_meta
@@ -50,6 +51,7 @@ class Prepared:
 
     training: Training
     class_book: Codebook
+    class_counts: list[float]
     books: list[Codebook]
     tables: BookTables
 
@@ -103,7 +105,10 @@ def prepare(
             frozenset(options.keep),
             progress,
         )
-    return Prepared(training, class_book, books, BookTables.of(draft.prefix, training.target))
+    class_counts = [float(n) for _, n in classes]
+    return Prepared(
+        training, class_book, class_counts, books, BookTables.of(draft.prefix, training.target)
+    )
 
 
 def _write_classes(draft: Draft, classes: Sequence[tuple[str, float]]) -> None:
@@ -129,14 +134,16 @@ def learn(
         try:
             info = _information(engine, encoded, options, progress)
             structure = options.make_learner().structure(info)
-            _write_structure(draft, prepared.books, info, structure)
             families = {i: (i, *parents) for i, parents in enumerate(structure.parents)}
             with progress.stage(
                 "parameters", "pass 2: counting families", encoded.rows, len(families)
             ):
                 counts = count_families(draft, encoded, families, advance=progress.advance)
+            counts, structure = _selected(counts, structure, prepared, options, progress)
+            with progress.stage("factors", "making the tables of probabilities"):
                 counts.describe()
                 FactorTables(counts, options.smoothing).make()
+            _write_structure(draft, prepared.books, info, structure, set(counts.families))
         finally:
             discard(engine, encoded)
         write_meta(draft, _meta(prepared, options, progress))
@@ -164,15 +171,52 @@ def _information(
     engine: DuckDBEngine, encoded: Encoded, options: FitOptions, progress: Progress
 ) -> Information:
     d = encoded.n_attributes
-    blocks = plan(options.make_learner().families(d), encoded)
-    with progress.stage("structure", "pass 1: counting for structure", encoded.rows, len(blocks)):
-        sums = entropies(engine, encoded, blocks, progress.advance)
-        total = engine.row(f"SELECT {encoded.total_sql} FROM {encoded.relation}")[0]
-        return information(sums, d, float(total))
+    rows = sampled(engine, encoded, options.structure_sample)
+    blocks = plan(options.make_learner().families(d), rows)
+    try:
+        with progress.stage("structure", "pass 1: counting for structure", rows.rows, len(blocks)):
+            sums = entropies(engine, rows, blocks, progress.advance)
+            total = engine.row(f"SELECT {rows.total_sql} FROM {rows.relation}")[0]
+            return information(sums, d, float(total))
+    finally:
+        if rows is not encoded:
+            discard(engine, rows)
+
+
+def _selected(
+    counts: FamilyCounts,
+    structure: Structure,
+    prepared: Prepared,
+    options: FitOptions,
+    progress: Progress,
+) -> tuple[FamilyCounts, Structure]:
+    """The counts and the structure that selection leaves; all of them where there is none."""
+    selection = options.make_learner().selection
+    if selection is None:
+        return counts, structure
+    best = select(
+        counts,
+        structure.order,
+        prepared.class_counts,
+        options.smoothing.m,
+        selection,
+        options.loocv_sample,
+        progress,
+    )
+    kept = sorted(structure.order[: best.n_attributes])
+    parents = tuple(p[: best.k] if i in kept else () for i, p in enumerate(structure.parents))
+    families = {i: (i, *parents[i]) for i in kept}
+    with progress.stage("cut back", f"keeping {len(kept)} attributes with k = {best.k}"):
+        left = counts.cut_back(families)
+    return left, Structure(structure.order, parents)
 
 
 def _write_structure(
-    draft: Draft, books: Sequence[Codebook], info: Information, structure: Structure
+    draft: Draft,
+    books: Sequence[Codebook],
+    info: Information,
+    structure: Structure,
+    selected: set[int],
 ) -> None:
     rank = {attribute: place for place, attribute in enumerate(structure.order)}
     draft.fill(
@@ -187,7 +231,7 @@ def _write_structure(
                 b.n_values,
                 float(info.mi[i]),
                 rank[i],
-                True,
+                i in selected,
                 plain_type(b.sql_type),
                 b.missing,
             )

@@ -13,7 +13,7 @@ from sqlbn.learners import Learner, make_learner
 from sqlbn.scoring.parameters import Smoothing
 from sqlbn.sources import Source
 
-DEFAULT_LEARNER = "kdb"
+DEFAULT_LEARNER = "skdb"
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,11 @@ class FitOptions:
     target: str
     learner: str = DEFAULT_LEARNER
     k: int | None = None
+    kmax: int | None = None
+    select: str | None = None
+    loss: str | None = None
+    loocv_sample: int | None = None
+    structure_sample: int | None = None
     m: float = 1.0
     backoff: str = "cell"
     bins: int = 5
@@ -48,11 +53,23 @@ class FitOptions:
         both = set(self.categorical) & set(self.numeric)
         if both:
             raise OptionError(f"{sorted(both)[0]!r} cannot be both --categorical and --numeric")
-        self.make_learner()
+        learner = self.make_learner()
+        for option, useful in (
+            ("loocv_sample", learner.selection is not None),
+            ("structure_sample", learner.uses_pairs),
+        ):
+            size = getattr(self, option)
+            switch = "--" + option.replace("_", "-")
+            if size is not None and size < 1:
+                raise OptionError(f"{switch} {size}: give at least 1 row")
+            if size is not None and not useful:
+                raise OptionError(f"{switch} does nothing for the learner {self.learner}")
 
     def make_learner(self) -> Learner:
         """The learner these options ask for."""
-        return make_learner(self.learner, k=self.k)
+        return make_learner(
+            self.learner, k=self.k, kmax=self.kmax, select=self.select, loss=self.loss
+        )
 
     @property
     def smoothing(self) -> Smoothing:

@@ -12,6 +12,8 @@ from typing import TextIO
 class Progress:
     """Times every pass; says nothing. The base of those that do."""
 
+    is_shown = False
+
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._started = 0.0
@@ -43,6 +45,7 @@ class Progress:
 class ConsoleProgress(Progress):
     """A bar that is redrawn on a terminal; elsewhere one line when a pass is done."""
 
+    is_shown = True
     _WIDTH = 24
     _EVERY = 0.1
 

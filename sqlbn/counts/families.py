@@ -13,6 +13,7 @@ from sqlbn.counts.cover import BLOCK_CELLS, Block, Family, cells_of
 from sqlbn.counts.packing import key_type, packed_sql, strides, unpacked_sql
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
+from sqlbn.quoting import identifier
 from sqlbn.templates import render
 
 Array = npt.NDArray[Any]
@@ -129,9 +130,12 @@ class FamilyCounts:
             for v, stride, radix in zip(self.axes(position), strides(radices), radices, strict=True)
         }
 
-    def cut_back(self, families: Mapping[int, Family], table: str) -> FamilyCounts:
-        """The counts of fewer attributes with fewer parents: prefixes of these families."""
-        result = FamilyCounts(self.draft, self.encoded, families, table)
+    def cut_back(self, families: Mapping[int, Family]) -> FamilyCounts:
+        """The counts of fewer attributes with fewer parents, in place of these."""
+        deep = f"{self.name}_deep"
+        self.draft.engine.execute(f"ALTER TABLE {self.table} RENAME TO {identifier(deep)}")
+        name, self.name = self.name, deep
+        result = FamilyCounts(self.draft, self.encoded, families, name)
         for position, family in families.items():
             level = len(family) - 1
             if position in self._arrays:
@@ -149,11 +153,8 @@ class FamilyCounts:
             self.draft.engine.execute(
                 f"INSERT INTO {result.table} SELECT {position}, k, n FROM ({query}) ORDER BY k"
             )
-        return result
-
-    def drop(self) -> None:
-        """Remove the table."""
         self.draft.engine.execute(f"DROP TABLE {self.table}")
+        return result
 
     def describe(self) -> None:
         """Fill the draft's `families`: how the keys are packed."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from sqlbn.encode.codebook import (
     BookTables,
@@ -12,6 +13,7 @@ from sqlbn.encode.codebook import (
     code_sql,
     column_sql,
 )
+from sqlbn.encode.shuffle import shuffle_sql
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.quoting import literal
@@ -32,6 +34,7 @@ class Encoded:
     cards: tuple[int, ...]
     rows: int
     weighted: bool
+    scratch: Path | None = None
 
     @property
     def n_attributes(self) -> int:
@@ -89,21 +92,38 @@ def encode(
     """Run the encoding pass."""
     statement = encode_statement(source, class_book, books, weights, tables)
     width = sum(_WIDTH[b.code_type] for b in (class_book, *books)) + 8 * (weights is not None)
-    name = engine.fresh_name("encoded")
-    if rows * width <= _MEMORY_SHARE * engine.memory_bytes:
-        engine.execute(f"CREATE TABLE {name} AS {statement}")
-        relation = name
-    else:
-        path = engine.scratch_file("encoded", ".parquet")
-        engine.execute(
-            f"COPY ({statement}) TO {literal(str(path))} (FORMAT parquet, COMPRESSION uncompressed)"
-        )
-        relation = f"read_parquet({literal(str(path))}, hive_partitioning = false)"
+    name, scratch = engine.fresh_name("encoded"), None
+    with engine.in_order(source.ordered):
+        if rows * width <= _MEMORY_SHARE * engine.memory_bytes:
+            engine.execute(f"CREATE TABLE {name} AS {statement}")
+            relation = name
+        else:
+            scratch = engine.scratch_file("encoded", ".parquet")
+            path = literal(str(scratch))
+            options = "FORMAT parquet, COMPRESSION uncompressed"
+            engine.execute(f"COPY ({statement}) TO {path} ({options})")
+            relation = f"read_parquet({path}, hive_partitioning = false)"
     cards = (*(b.n_values for b in books), class_book.n_values)
-    return Encoded(relation, cards, rows, weights is not None)
+    return Encoded(relation, cards, rows, weights is not None, scratch)
+
+
+def sampled(engine: DuckDBEngine, encoded: Encoded, size: int | None) -> Encoded:
+    """At most `size` rows of the codes, chosen by the shuffled row number alone."""
+    if size is None or size >= encoded.rows:
+        return encoded
+    name = engine.fresh_name("encoded")
+    key = "rowid" if encoded.scratch is None else "file_row_number"
+    shuffle = shuffle_sql(key, engine.settings.seed)
+    engine.execute(
+        f"CREATE TABLE {name} AS SELECT * FROM {encoded.relation} "
+        f"ORDER BY {shuffle}, {key} LIMIT {size}"
+    )
+    return replace(encoded, relation=name, rows=size, scratch=None)
 
 
 def discard(engine: DuckDBEngine, encoded: Encoded) -> None:
     """Free the memory or the disk that the codes take."""
-    if not encoded.relation.startswith("read_parquet"):
+    if encoded.scratch is not None:
+        encoded.scratch.unlink(missing_ok=True)
+    else:
         engine.execute(f"DROP TABLE {encoded.relation}")

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlbn.scoring.confusion import matthews
+
 
 @dataclass
 class Evaluation:
@@ -59,24 +61,6 @@ class Evaluation:
 
 
 LOSSES = ("rmse", "zero_one", "log_loss", "brier", "mcc", "accuracy")
-
-
-def matthews(confusion: Sequence[Sequence[float]]) -> float:
-    """The multi-class Matthews correlation; 0 where all rows are of one class or predicted so.
-
-    >>> matthews([[2, 0], [0, 3]])
-    1.0
-    """
-    n = range(len(confusion))
-    truth = [math.fsum(confusion[i]) for i in n]
-    guess = [math.fsum(confusion[i][j] for i in n) for j in n]
-    total = math.fsum(truth)
-    correct = math.fsum(confusion[i][i] for i in n)
-    above = correct * total - math.fsum(t * g for t, g in zip(truth, guess, strict=True))
-    below = (total**2 - math.fsum(g * g for g in guess)) * (
-        total**2 - math.fsum(t * t for t in truth)
-    )
-    return above / math.sqrt(below) if below > 0 else 0.0
 
 
 def from_sums(

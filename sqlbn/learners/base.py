@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import ClassVar
 
 from sqlbn.counts.cover import Family
+from sqlbn.scoring.loo_losses import Loss
 from sqlbn.structure.information import Information, single_families
 from sqlbn.structure.parents import Structure
+from sqlbn.structure.selection import Select
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which nested models are tried, and by which loss one is kept."""
+
+    ks: tuple[int, ...]
+    select: Select
+    loss: Loss
 
 
 class Learner(ABC):
@@ -24,6 +36,11 @@ class Learner(ABC):
     def uses_pairs(self) -> bool:
         """Whether pairs of attributes are counted, and so parents may be found."""
         return any(len(family) > 2 for family in self.families(2))
+
+    @property
+    def selection(self) -> Selection | None:
+        """What is chosen by leave-one-out after counting; None where nothing is."""
+        return None
 
     @abstractmethod
     def structure(self, info: Information) -> Structure:

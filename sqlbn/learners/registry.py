@@ -8,13 +8,24 @@ from sqlbn.errors import OptionError
 from sqlbn.learners.base import Learner
 from sqlbn.learners.kdb import Kdb
 from sqlbn.learners.nb import NaiveBayes
+from sqlbn.learners.skdb import Skdb
 from sqlbn.learners.tan import Tan
 
-LEARNERS: dict[str, type[Learner]] = {c.name: c for c in (NaiveBayes, Tan, Kdb)}
+LEARNERS: dict[str, type[Learner]] = {c.name: c for c in (NaiveBayes, Tan, Kdb, Skdb)}
 
 # Which options each learner takes, and how it is made of them.
-_MAKERS: dict[str, Callable[..., Learner]] = {"nb": NaiveBayes, "tan": Tan, "kdb": Kdb}
-_TAKES: dict[str, set[str]] = {"nb": set(), "tan": set(), "kdb": {"k"}}
+_MAKERS: dict[str, Callable[..., Learner]] = {
+    "nb": NaiveBayes,
+    "tan": Tan,
+    "kdb": Kdb,
+    "skdb": Skdb,
+}
+_TAKES: dict[str, set[str]] = {
+    "nb": set(),
+    "tan": set(),
+    "kdb": {"k"},
+    "skdb": {"kmax", "select", "loss"},
+}
 
 
 def make_learner(name: str, **options: int | float | str | None) -> Learner:

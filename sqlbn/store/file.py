@@ -177,8 +177,8 @@ class StoreFile:
             engine.execute(f"USE {qualified(catalog, name)}")
             view = qualified(catalog, name, "predict_categories")
             engine.execute(f"CREATE VIEW {view} AS SELECT attribute, code, value FROM categories")
-            for position, book in enumerate(spec.books):
-                view = qualified(catalog, name, f"cpt_{book.name}")
+            for position in spec.selected:
+                view = qualified(catalog, name, f"cpt_{spec.books[position].name}")
                 engine.execute(f"CREATE VIEW {view} AS {spec.cpt_sql(position, None)}")
             # The inner FROM is for duckdb 1.1, which cannot give query_table an alias.
             query = prediction_sql(spec.scorer(None), "(FROM query_table(tbl))", reorder=True)

@@ -46,6 +46,7 @@ class ModelSpec:
     class_counts: tuple[float, ...]
     probability_columns: tuple[str, ...]
     books: tuple[Codebook, ...]
+    selected: tuple[int, ...]
     parents: tuple[tuple[int, ...], ...]
     factors: tuple[Factor, ...]
 
@@ -106,11 +107,11 @@ class ModelSpec:
         )
 
     def position(self, attribute: str) -> int:
-        """The position of an attribute by its name."""
+        """The position of a selected attribute by its name."""
         for position, book in enumerate(self.books):
-            if book.name == attribute:
+            if book.name == attribute and position in self.selected:
                 return position
-        names = ", ".join(repr(b.name) for b in self.books) or "none"
+        names = ", ".join(repr(self.books[i].name) for i in self.selected) or "none"
         raise ColumnError(f"the model has no attribute {attribute!r}; it has {names}")
 
 
@@ -172,6 +173,12 @@ def _read_spec(draft: Draft) -> ModelSpec:
         class_counts=tuple(float(row[1]) for row in classes),
         probability_columns=tuple(str(row[2]) for row in classes),
         books=_read_books(draft),
+        selected=tuple(
+            int(row[0])
+            for row in engine.rows(
+                f"SELECT position FROM {table('attributes')} WHERE selected ORDER BY position"
+            )
+        ),
         parents=_read_parents(draft),
         factors=_read_factors(draft),
     )

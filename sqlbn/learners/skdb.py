@@ -1,0 +1,40 @@
+"""Selective KDB: attributes and k chosen by exact leave-one-out cross-validation."""
+
+from __future__ import annotations
+
+from typing import ClassVar, cast, get_args
+
+from sqlbn.errors import OptionError
+from sqlbn.learners.base import Selection
+from sqlbn.learners.kdb import Kdb
+from sqlbn.scoring.loo_losses import LOSSES
+from sqlbn.structure.selection import Select
+
+
+class Skdb(Kdb):
+    """KDB with up to kmax parents, of which a third pass keeps what predicts best."""
+
+    name: ClassVar[str] = "skdb"
+    summary: ClassVar[str] = "selective KDB: attributes and k chosen by leave-one-out"
+
+    def __init__(self, kmax: int = 5, select: str = "both", loss: str = "rmse") -> None:
+        if kmax < 0:
+            raise OptionError(f"--kmax {kmax}: give 0 or more parents")
+        if select not in get_args(Select):
+            raise OptionError(f"--select {select}: choose both, attributes or k")
+        if loss not in LOSSES:
+            raise OptionError(f"--loss {loss}: choose one of {', '.join(LOSSES)}")
+        super().__init__(kmax)
+        self._selection = Selection(
+            ks=tuple([kmax] if select == "attributes" else range(kmax + 1)),
+            select=cast(Select, select),
+            loss=loss,
+        )
+
+    @property
+    def selection(self) -> Selection:
+        return self._selection
+
+    def options(self) -> dict[str, int | float | str]:
+        chosen = self._selection
+        return {"kmax": self.k, "select": chosen.select, "loss": chosen.loss}

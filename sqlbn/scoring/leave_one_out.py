@@ -1,0 +1,284 @@
+"""Pass 3: the leave-one-out losses of all nested models, by joins with leave-one-out tables.
+
+One query a k': rows are joined with one table an attribute, in MI order, and after each attribute
+the losses of the model that ends there are added up. Wide data goes in batches of attributes; the
+logarithms of the ratios are kept in between, so that nothing over- or underflows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.counts.families import FamilyCounts
+from sqlbn.counts.packing import packed_sql
+from sqlbn.quoting import literal
+from sqlbn.scoring.confusion import matthews
+from sqlbn.scoring.loo_losses import Loss, finished, needs_classes, terms, total_sql
+from sqlbn.scoring.loo_tables import LooTables, prior_ratios, slots_of
+from sqlbn.templates import render
+
+# Joins a query may have, and attributes between two projections (measured: 54 attributes, 1 to 6
+# a step are within 10 %; planning is cheapest with 3).
+_BATCH_JOINS = 64
+_STEP = 3
+# Bounds on |ln ratio| that a batch may add up to. Starting from at most e^±360, a further e^±320
+# can neither over- nor underflow, and a ratio that was cut to e^-360 stays below the last bit of 1.
+_FIRST_BOUND = 650.0
+_BOUND = 320.0
+_CLAMP = 360.0
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Attributes (places in the order) that one query joins."""
+
+    places: range
+    is_first: bool
+    is_last: bool
+
+
+class LeaveOneOut:
+    """The losses of KDB models over the first attributes of an order, for several k'."""
+
+    def __init__(
+        self,
+        counts: FamilyCounts,
+        order: Sequence[int],
+        class_counts: Sequence[float],
+        m: float,
+        losses: Sequence[Loss],
+        rows: str | None = None,
+    ) -> None:
+        self._counts, self._order, self._losses = counts, order, losses
+        self._engine, self._encoded = counts.draft.engine, counts.encoded
+        self._relation = rows or self._encoded.relation
+        self._rotated = not any(needs_classes(loss) for loss in losses)
+        self._slots = slots_of(counts.n_classes, self._rotated)
+        self._tables = LooTables(counts, m, self._rotated)
+        self._weight = "w" if self._encoded.weighted else None
+        total = self._encoded.total_sql
+        self._total = float(self._engine.row(f"SELECT {total} FROM {self._relation}")[0])
+        self._prior_bound = self._write_prior(np.asarray(class_counts, float), m)
+
+    def surface(
+        self, ks: Sequence[int], advance: Callable[[], None] = lambda: None
+    ) -> dict[Loss, npt.NDArray[np.float64]]:
+        """For each loss an array (k' in the order of `ks`, number of attributes)."""
+        found = {loss: np.zeros((len(ks), len(self._order) + 1)) for loss in self._losses}
+        try:
+            with self._engine.joins_as_written():
+                for at, k in enumerate(ks):
+                    for loss, values in self.losses_at(k, self._relation, self._total).items():
+                        found[loss][at] = values
+                    self._tables.forget(k)
+                    advance()
+        finally:
+            self._tables.drop()
+            self._engine.execute(f"DROP TABLE {self._prior}")
+        return found
+
+    @property
+    def threads(self) -> int:
+        """How many threads will share the rows."""
+        return int(self._engine.row("SELECT current_setting('threads')")[0])
+
+    def time_slice(self, k: int, size: int) -> None:
+        """Do the work of one k' for a few rows, to see how long it takes."""
+        slice_ = self._engine.fresh_name("loo_slice")
+        self._engine.execute(f"CREATE TABLE {slice_} AS FROM {self._relation} LIMIT {size}")
+        with self._engine.joins_as_written():
+            self.losses_at(k, slice_, 1.0)
+        self._engine.execute(f"DROP TABLE {slice_}")
+
+    def _write_prior(self, class_counts: npt.NDArray[np.float64], m: float) -> float:
+        self._prior = self._engine.fresh_name("loo_prior")
+        ratios = prior_ratios(class_counts, m, self._rotated)
+        columns = {"key": np.arange(len(class_counts), dtype=np.uint16)}
+        columns |= {f"r_{j}": np.ascontiguousarray(ratios[:, i]) for i, j in enumerate(self._slots)}
+        self._engine.create_table(self._prior, columns)
+        return float(np.abs(np.log(ratios)).max()) if ratios.size else 0.0
+
+    # -- one k' ------------------------------------------------------------------------------
+
+    def losses_at(self, k: int, relation: str, total: float) -> dict[Loss, list[float]]:
+        """For each loss its value after 0, 1, … attributes, over the rows of a relation."""
+        sums: dict[Loss, list[float]] = {loss: [] for loss in self._losses}
+        for batch in self._batches(k):
+            first = 0 if batch.is_first else batch.places.start + 1
+            prefixes = range(first, batch.places.stop + 1)
+            for loss, values in self._batch_losses(batch, k, relation, prefixes, total).items():
+                sums[loss] += values
+            if not batch.is_last:
+                state = self._engine.fresh_name("loo_state")
+                self._engine.execute(
+                    f"CREATE TABLE {state} AS {self._state_sql(batch, k, relation)}"
+                )
+                self._drop_state(relation)
+                relation = state
+        self._drop_state(relation)
+        return sums
+
+    def _drop_state(self, relation: str) -> None:
+        if relation.startswith("sqlbn_loo_state"):
+            self._engine.execute(f"DROP TABLE {relation}")
+
+    def _batches(self, k: int) -> list[Batch]:
+        d, start, bound = len(self._order), 0, self._prior_bound
+        ends: list[int] = []
+        for place, position in enumerate(self._order):
+            bound += self._tables.at(position, k).bound
+            most = _FIRST_BOUND if not ends else _BOUND
+            if place > start and (bound > most or place - start >= _BATCH_JOINS):
+                ends.append(place)
+                start, bound = place, self._tables.at(position, k).bound
+        ends.append(d)
+        starts = [0, *ends[:-1]]
+        return [Batch(range(a, b), a == 0, b == d) for a, b in zip(starts, ends, strict=True)]
+
+    def _batch_losses(
+        self, batch: Batch, k: int, relation: str, prefixes: range, total: float
+    ) -> dict[Loss, list[float]]:
+        query = self._joined_sql(batch, k, relation, with_terms=True)
+        if "mcc" in self._losses:
+            return self._class_losses(query, prefixes, total)
+        items = [total_sql(loss, p, self._weight) for loss in self._losses for p in prefixes]
+        row = self._engine.row(f"SELECT {', '.join(items)} FROM ({query})")
+        values = iter(row)
+        return {
+            loss: [finished(loss, float(next(values)), total) for _ in prefixes]
+            for loss in self._losses
+        }
+
+    def _class_losses(self, query: str, prefixes: range, total: float) -> dict[Loss, list[float]]:
+        """Losses that need confusion matrices: predictions are kept, then counted by prefix."""
+        table, n = self._engine.fresh_name("loo_classes"), self._counts.n_classes
+        self._engine.execute(f"CREATE TABLE {table} AS {query}")
+        found: dict[Loss, list[float]] = {loss: [] for loss in self._losses}
+        weight = "sum(w)" if self._weight else "count(*)"
+        for p in prefixes:
+            confusion = [[0.0] * n for _ in range(n)]
+            for y, h, count in self._engine.rows(
+                f"SELECT y, h{p}, {weight} FROM {table} GROUP BY ALL"
+            ):
+                confusion[y][h] = float(count)
+            right = sum(confusion[i][i] for i in range(n))
+            squared = self._engine.row(f"SELECT {total_sql('rmse', p, self._weight)} FROM {table}")
+            found["rmse"].append(finished("rmse", float(squared[0]), total))
+            found["zero_one"].append((total - right) / total)
+            found["mcc"].append(matthews(confusion))
+        self._engine.execute(f"DROP TABLE {table}")
+        return found
+
+    # -- SQL ---------------------------------------------------------------------------------
+
+    def _ratio(self, j: int) -> str:
+        return f"r{j}"
+
+    def _kept(self) -> list[str]:
+        """Columns of a row that losses need besides its ratios."""
+        return ["y", *(["w"] if self._weight else [])]
+
+    def _start_sql(self, batch: Batch, k: int, relation: str, carried: Sequence[str]) -> str:
+        encoded = self._encoded
+        keys = []
+        for place in batch.places:
+            axes = self._counts.axes(
+                self._order[place], min(k, self._counts.depth(self._order[place]))
+            )
+            sql = packed_sql(
+                [f"e.{encoded.column(v)}" for v in axes], [encoded.cards[v] for v in axes]
+            )
+            keys.append({"sql": sql, "alias": f"k{place}"})
+        if batch.is_first:
+            ratios = [{"sql": f"prior.r_{j}", "name": self._ratio(j)} for j in self._slots]
+            join = f"JOIN {self._prior} AS prior ON prior.key = e.y"
+        else:
+            ratios = [{"sql": _restart(f"e.l{j}"), "name": self._ratio(j)} for j in self._slots]
+            join = ""
+        kept = [f"e.{c}" for c in (*self._kept(), *carried)]
+        return render(
+            "loo_start", kept=kept, keys=keys, ratios=ratios, relation=relation, join=join
+        )
+
+    def _joined_sql(
+        self, batch: Batch, k: int, relation: str, with_terms: bool, carried: Sequence[str] = ()
+    ) -> str:
+        """The rows of a batch with their ratios after it and the terms of the losses on the way."""
+        sql = self._start_sql(batch, k, relation, carried)
+        ratios = [self._ratio(j) for j in self._slots]
+        kept = [*self._kept(), *carried]
+        if with_terms and batch.is_first:
+            sql, new = self._with_terms(sql, [*kept, *(f"k{p}" for p in batch.places), *ratios])
+            kept += new
+        for start in range(batch.places.start, batch.places.stop, _STEP):
+            step = range(start, min(start + _STEP, batch.places.stop))
+            later = [f"k{p}" for p in range(step.stop, batch.places.stop)]
+            sql, new = self._step_sql(sql, step, k, kept + later, with_terms)
+            kept += new
+        return sql
+
+    def _with_terms(self, sql: str, columns: list[str]) -> tuple[str, list[str]]:
+        found = terms(self._losses, [self._ratio(j) for j in self._slots], self._rotated)
+        items = [f"{expression} AS {name}0" for name, expression in found.items()]
+        return f"SELECT {', '.join(columns + items)} FROM ({sql})", [f"{n}0" for n in found]
+
+    def _step_sql(
+        self, before: str, step: range, k: int, carried: list[str], with_terms: bool
+    ) -> tuple[str, list[str]]:
+        joins = [
+            {
+                "relation": self._tables.at(self._order[p], k).relation,
+                "alias": f"f{p}",
+                "key": f"k{p}",
+            }
+            for p in step
+        ]
+        products, made, names = [], [], []
+        so_far = {j: f"s.{self._ratio(j)}" for j in self._slots}
+        for p in step:
+            for j in self._slots:
+                so_far[j] = f"{so_far[j]} * f{p}.r_{j}"
+                products.append({"sql": so_far[j], "name": f"q{p}_{j}"})
+            if with_terms:
+                found = terms(self._losses, [f"q{p}_{j}" for j in self._slots], self._rotated)
+                made += [{"sql": sql, "name": f"{n}{p + 1}"} for n, sql in found.items()]
+                names += [f"{n}{p + 1}" for n in found]
+        last = step.stop - 1
+        made += [{"sql": f"q{last}_{j}", "name": self._ratio(j)} for j in self._slots]
+        sql = render(
+            "loo_step",
+            before=before,
+            kept=carried,
+            carried=[f"s.{c}" for c in carried],
+            joins=joins,
+            products=products,
+            terms=made,
+        )
+        return sql, names
+
+    def _state_sql(self, batch: Batch, k: int, relation: str) -> str:
+        """After a batch: codes that later ones need, and the logarithms of the ratios."""
+        later = {
+            v
+            for position in self._order[batch.places.stop :]
+            for v in self._counts.axes(position, min(k, self._counts.depth(position)))[:-1]
+        }
+        codes = [self._encoded.column(v) for v in sorted(later)]
+        logs = [] if batch.is_first else [f"l{j}" for j in self._slots]
+        query = self._joined_sql(batch, k, relation, with_terms=False, carried=[*codes, *logs])
+        items = [*self._kept(), *codes]
+        for j in self._slots:
+            change = f"ln({self._ratio(j)})"
+            if not batch.is_first:
+                change = f"l{j} + ln({self._ratio(j)} / {_restart(f'l{j}')})"
+            items.append(f"{change} AS l{j}")
+        return f"SELECT {', '.join(items)} FROM ({query})"
+
+
+def _restart(log: str) -> str:
+    clamp = literal(_CLAMP)
+    return f"exp(greatest(-{clamp}, least({clamp}, {log})))"
