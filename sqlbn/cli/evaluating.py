@@ -12,56 +12,27 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
 from sqlbn.evaluation import Evaluation
-from sqlbn.options import DEFAULT_LEARNER
 
 _MOST_CLASSES = 12
 
 
+@opt.learning()
 def evaluate(
     data: opt.Data,
     target: opt.Target,
+    options: dict[str, Any],
     test: Annotated[
         list[str] | None, typer.Option("--test", help="Files to test on; DATA trains (repeat).")
     ] = None,
     folds: Annotated[
         int | None, typer.Option("--folds", help="Stratified cross-validation. [default: 10]")
     ] = None,
-    learner: opt.LearnerName = DEFAULT_LEARNER,
-    k: opt.K = None,
-    m: opt.M = 1.0,
-    backoff: opt.BackoffRule = "cell",
-    bins: opt.Bins = 5,
-    weight: opt.Weight = None,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    categorical: opt.Categorical = None,
-    numeric: opt.Numeric = None,
-    keep: opt.Keep = None,
-    where: opt.Where = None,
-    table: opt.Table = None,
-    query: opt.Query = None,
-    memory_limit: opt.MemoryLimit = None,
-    threads: opt.Threads = None,
-    temp_dir: opt.TempDir = None,
-    seed: opt.Seed = 0,
     as_json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    traceback: opt.Traceback = False,
 ) -> None:
     """Losses of a learner on rows it has not seen; stores nothing."""
     result, parts = api.evaluate_parts(
-        data,
-        target,
-        learner,
-        test=test or None,
-        folds=folds,
-        progress=STATE.progress(),
-        **opt.given(
-            k=k, m=m, backoff=backoff, bins=bins, weight=weight, columns=columns, exclude=exclude,
-            categorical=categorical, numeric=numeric, keep=keep, where=where, table=table,
-            query=query, memory_limit=memory_limit, threads=threads, temp_dir=temp_dir, seed=seed,
-        ),
-    )  # fmt: skip
+        data, target, test=test or None, folds=folds, progress=STATE.progress(), **options
+    )
     if as_json:
         by_fold = [part.to_dict() for part in parts] if len(parts) > 1 else []
         typer.echo(json.dumps({**result.to_dict(), "folds": by_fold}))

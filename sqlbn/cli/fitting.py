@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,54 +13,30 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.inspecting import print_model
 from sqlbn.cli.state import STATE
 from sqlbn.errors import SourceError
-from sqlbn.options import DEFAULT_LEARNER
 
 
+@opt.learning()
 def fit(
     data: opt.Data,
     target: opt.Target,
+    options: dict[str, Any],
     store: opt.Store = Path("models.duckdb"),
     name: opt.Name = "model",
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite a model of that name.")
     ] = False,
-    learner: opt.LearnerName = DEFAULT_LEARNER,
-    k: opt.K = None,
-    m: opt.M = 1.0,
-    backoff: opt.BackoffRule = "cell",
-    bins: opt.Bins = 5,
-    weight: opt.Weight = None,
-    columns: opt.Columns = None,
-    exclude: opt.Exclude = None,
-    categorical: opt.Categorical = None,
-    numeric: opt.Numeric = None,
-    keep: opt.Keep = None,
-    where: opt.Where = None,
-    table: opt.Table = None,
-    query: opt.Query = None,
-    memory_limit: opt.MemoryLimit = None,
-    threads: opt.Threads = None,
-    temp_dir: opt.TempDir = None,
-    seed: opt.Seed = 0,
     as_json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    traceback: opt.Traceback = False,
 ) -> None:
     """Learn a classifier and store it as tables."""
     model = api.fit(
         data,
         target,
-        learner,
         store=store,
         name=name,
         replace=replace,
         progress=STATE.progress(),
-        **opt.given(
-            k=k, m=m, backoff=backoff, bins=bins, weight=weight, columns=columns, exclude=exclude,
-            categorical=categorical, numeric=numeric, keep=keep, where=where, table=table,
-            query=query, memory_limit=memory_limit, threads=threads, temp_dir=temp_dir, seed=seed,
-        ),
-    )  # fmt: skip
+        **options,
+    )
     with model:
         if as_json:
             typer.echo(json.dumps({"name": name, "store": str(store), **model.meta}))

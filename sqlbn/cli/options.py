@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from sqlbn.cli.state import STATE
+from sqlbn.options import DEFAULT_LEARNER
 
 
 def _quiet(value: bool) -> bool:
@@ -28,9 +32,29 @@ Data = Annotated[
     ),
 ]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
-LearnerName = Annotated[str, typer.Option("--learner", "-l", help="nb, tan or kdb.")]
+LearnerName = Annotated[str, typer.Option("--learner", "-l", help="nb, tan, kdb or skdb.")]
 K = Annotated[
     int | None, typer.Option("--k", help="kdb: parents an attribute may have. [default: 2]")
+]
+Kmax = Annotated[
+    int | None,
+    typer.Option("--kmax", help="skdb: the largest number of parents tried. [default: 5]"),
+]
+Select = Annotated[
+    str | None,
+    typer.Option("--select", help="skdb: choose both, attributes (k = kmax) or k. [default: both]"),
+]
+SelectionLoss = Annotated[
+    str | None,
+    typer.Option(
+        "--loss", help="skdb: choose by rmse, zero_one, log_loss, brier or mcc. [default: rmse]"
+    ),
+]
+LoocvSample = Annotated[
+    int | None, typer.Option("--loocv-sample", help="skdb: leave out only this many rows in turn.")
+]
+StructureSample = Annotated[
+    int | None, typer.Option("--structure-sample", help="Find parents from this many rows.")
 ]
 M = Annotated[float, typer.Option("--m", help="m of the m-estimate, above 0.")]
 BackoffRule = Annotated[
@@ -91,3 +115,71 @@ Traceback = Annotated[
 def given(**options: Any) -> dict[str, Any]:
     """The options that were given, for a call of the API."""
     return {key: value for key, value in options.items() if value not in (None, [], ())}
+
+
+# What every command that learns takes: name, declaration, default.
+_LEARNING: list[tuple[str, Any, Any]] = [
+    ("learner", LearnerName, DEFAULT_LEARNER),
+    ("k", K, None),
+    ("kmax", Kmax, None),
+    ("select", Select, None),
+    ("loss", SelectionLoss, None),
+    ("loocv_sample", LoocvSample, None),
+    ("structure_sample", StructureSample, None),
+    ("m", M, 1.0),
+    ("backoff", BackoffRule, "cell"),
+    ("bins", Bins, 5),
+    ("weight", Weight, None),
+    ("columns", Columns, None),
+    ("exclude", Exclude, None),
+    ("categorical", Categorical, None),
+    ("numeric", Numeric, None),
+    ("keep", Keep, None),
+    ("where", Where, None),
+    ("table", Table, None),
+    ("query", Query, None),
+    ("memory_limit", MemoryLimit, None),
+    ("threads", Threads, None),
+    ("temp_dir", TempDir, None),
+    ("seed", Seed, 0),
+    ("quiet", Quiet, False),
+    ("traceback", Traceback, False),
+]
+_ABOUT_TALKING = ("quiet", "traceback")
+
+
+def learning(*leave_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command that learns: its `options` parameter stands for all the options of a fit.
+
+    typer reads them off the signature; the command gets those that were given as one mapping.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        chosen = [entry for entry in _LEARNING if entry[0] not in leave_out]
+        signature = inspect.signature(command)
+        own = [p for p in signature.parameters.values() if p.name != "options"]
+        added = [
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+            )
+            for name, kind, default in chosen
+        ]
+
+        @functools.wraps(command)
+        def called(**values: Any) -> None:
+            wanted = {name: values.pop(name) for name, _, _ in chosen}
+            for name in _ABOUT_TALKING:
+                wanted.pop(name, None)
+            command(**values, options=given(**wanted))
+
+        del called.__dict__["__wrapped__"]  # or typer would look through to the original
+        hints = get_type_hints(command, include_extras=True)
+        keyword = [
+            p.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[p.name]) for p in own
+        ]
+        parameters = [*keyword, *added]
+        called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {p.name: p.annotation for p in parameters}
+        return called
+
+    return decorate
