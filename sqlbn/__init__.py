@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from sqlbn.api import drop, evaluate, fit, load, models
+    from sqlbn.api import curve, drop, evaluate, fit, load, models
     from sqlbn.errors import SqlbnError, SqlbnWarning
     from sqlbn.evaluation import Evaluation
     from sqlbn.model import Model
 
 # Imported on first use: `import sqlbn` stays fast for those who only want its version.
 _HOMES = {
+    "curve": "sqlbn.api",
     "drop": "sqlbn.api",
     "evaluate": "sqlbn.api",
     "fit": "sqlbn.api",
@@ -37,6 +38,7 @@ __all__ = [
     "SqlbnError",
     "SqlbnWarning",
     "__version__",
+    "curve",
     "drop",
     "evaluate",
     "fit",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlbn.engines import DuckDBEngine, Settings
 from sqlbn.errors import OptionError
+from sqlbn.evaluation.curves import Point, learning_curves
 from sqlbn.evaluation.folds import cross_validate
 from sqlbn.evaluation.losses import Evaluation
 from sqlbn.fitting import learn
@@ -167,6 +169,31 @@ def evaluate_parts(
             result = evaluate_source(draft, spec, open_for_fit(engine, test, chosen), chosen.weight)
         result.seconds["fit"] = fitted
         return result, [result]
+
+
+def curve(
+    data: Any,
+    target: str,
+    learners: Sequence[str],
+    sizes: Sequence[int],
+    *,
+    repeats: int = 10,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> list[Point]:
+    """Learning curves of learners written as in `kdb:3`, on training sets of some sizes.
+
+    >>> import pyarrow as pa
+    >>> hands = pa.table({"suit": ["h", "s"] * 40, "wins": ["yes", "no"] * 40})
+    >>> [p.size for p in curve(hands, "wins", ["nb"], [10, 20], repeats=2)]
+    [10, 20]
+    """
+    settings, chosen = split_options(target, "nb", options)
+    progress = progress or (Progress() if quiet else ConsoleProgress())
+    with DuckDBEngine(settings) as engine:
+        source = open_for_fit(engine, data, chosen)
+        return learning_curves(engine, source, chosen, learners, sizes, repeats, progress)
 
 
 def _only_settings(options: dict[str, Any]) -> Settings:

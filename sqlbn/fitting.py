@@ -139,14 +139,14 @@ def learn(
                 "parameters", "pass 2: counting families", encoded.rows, len(families)
             ):
                 counts = count_families(draft, encoded, families, advance=progress.advance)
-            counts, structure = _selected(counts, structure, prepared, options, progress)
+            counts, structure, chosen = _selected(counts, structure, prepared, options, progress)
             with progress.stage("factors", "making the tables of probabilities"):
                 counts.describe()
                 FactorTables(counts, options.smoothing).make()
             _write_structure(draft, prepared.books, info, structure, set(counts.families))
         finally:
             discard(engine, encoded)
-        write_meta(draft, _meta(prepared, options, progress))
+        write_meta(draft, {**_meta(prepared, options, progress), **chosen})
         return draft, read_spec(draft)
     except BaseException:
         draft.drop()
@@ -189,11 +189,11 @@ def _selected(
     prepared: Prepared,
     options: FitOptions,
     progress: Progress,
-) -> tuple[FamilyCounts, Structure]:
-    """The counts and the structure that selection leaves; all of them where there is none."""
+) -> tuple[FamilyCounts, Structure, dict[str, int]]:
+    """The counts, the structure and what to note of them after selection, if there is any."""
     selection = options.make_learner().selection
     if selection is None:
-        return counts, structure
+        return counts, structure, {}
     best = select(
         counts,
         structure.order,
@@ -208,7 +208,8 @@ def _selected(
     families = {i: (i, *parents[i]) for i in kept}
     with progress.stage("cut back", f"keeping {len(kept)} attributes with k = {best.k}"):
         left = counts.cut_back(families)
-    return left, Structure(structure.order, parents)
+    chosen = {"selected_k": best.k, "selected_attributes": best.n_attributes}
+    return left, Structure(structure.order, parents), chosen
 
 
 def _write_structure(

@@ -69,6 +69,13 @@ class Model:
         """`attribute, other, cmi` for the learners that count pairs."""
         return self._table("cmi", "attribute, other")
 
+    @property
+    def loocv(self) -> pa.Table | None:
+        """`k, n_attributes, loss, value`: the leave-one-out surface of a selective learner."""
+        if "loocv" not in self._draft.names():
+            return None
+        return self._table("loocv", "loss, k, n_attributes")
+
     def cpt(self, attribute: str) -> pa.Table:
         """The conditional probability table of an attribute, with decoded values."""
         position = self._spec.position(attribute)

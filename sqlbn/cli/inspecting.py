@@ -11,7 +11,9 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.text import table as text_table
+from sqlbn.errors import OptionError
 from sqlbn.model import Model
+from sqlbn.report.plots import plot_loocv
 
 
 def models(
@@ -44,12 +46,20 @@ def show(
     cpt: Annotated[
         str | None, typer.Option("--cpt", help="Show the probabilities of this attribute.")
     ] = None,
+    loocv: Annotated[
+        bool, typer.Option("--loocv", help="Show the leave-one-out losses of all nested models.")
+    ] = False,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw those losses into this .svg or .png.")
+    ] = None,
     as_json: opt.Json = False,
     traceback: opt.Traceback = False,
 ) -> None:
-    """Show a model: attributes by information, their parents, one table of probabilities."""
+    """Show a model: attributes by information, parents, probabilities, how it was chosen."""
     with api.load(store, name) as model:
-        if cpt is not None:
+        if loocv or plot is not None:
+            show_loocv(model, plot, as_json)
+        elif cpt is not None:
             found = model.cpt(cpt)
             if as_json:
                 typer.echo(json.dumps(found.to_pylist(), default=str))
@@ -60,6 +70,32 @@ def show(
             typer.echo(json.dumps(_as_dict(model), default=str))
         else:
             print_model(model)
+
+
+def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
+    """The leave-one-out surface as a table, one column a k; and as a picture."""
+    surface = model.loocv
+    if surface is None:
+        raise OptionError(f"a {model.meta['learner']} model chooses nothing by leave-one-out")
+    rows, meta = surface.to_pylist(), model.meta
+    loss = meta["options"]["loss"]
+    chosen = (meta["selected_k"], meta["selected_attributes"])
+    if plot is not None:
+        title = f"{meta['learner']} of {meta['target']!r}, {meta['rows']:,} rows"
+        plot_loocv(plot, rows, loss, chosen, title)
+    if as_json:
+        typer.echo(json.dumps(rows))
+        return
+    ks = sorted({row["k"] for row in rows})
+    values = {(row["k"], row["n_attributes"]): row["value"] for row in rows if row["loss"] == loss}
+    ranked = sorted(model.attributes.to_pylist(), key=lambda row: row["rank"])
+    names = ["(the prior alone)", *(f"+ {row['attribute']}" for row in ranked)]
+    body = [
+        [n, name, *(f"{values[k, n]:.6f}{' *' if (k, n) == chosen else '  '}" for k in ks)]
+        for n, name in enumerate(names)
+    ]
+    typer.echo(text_table(["n", loss, *(f"k = {k}" for k in ks)], body))
+    typer.echo(f"* chosen: k = {chosen[0]}, {chosen[1]} attributes")
 
 
 def drop(
@@ -76,6 +112,8 @@ def print_model(model: Model, most: int | None = None) -> None:
     """What a model is, for people."""
     meta = model.meta
     options = ", ".join(f"{key} {value}" for key, value in meta["options"].items())
+    if "selected_k" in meta:
+        options += f"; chosen: k {meta['selected_k']}, {meta['selected_attributes']} attributes"
     skipped = f" ({meta['rows_skipped']:,} skipped)" if meta["rows_skipped"] else ""
     typer.echo(f"{meta['learner']} ({options}) of {meta['target']!r}")
     typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}")
@@ -83,7 +121,8 @@ def print_model(model: Model, most: int | None = None) -> None:
     more = f", … {len(counts)} in all" if len(counts) > 12 else ""
     typer.echo(f"classes: {', '.join(counts[:12])}{more}\n")
     rows = _attribute_rows(model)
-    typer.echo(text_table(["attribute", "kind", "values", "mi", "parents"], rows[:most]))
+    header = ["attribute", "kind", "values", "mi", "used", "parents"]
+    typer.echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
         typer.echo(f"… {len(rows)} attributes in all")
 
@@ -99,6 +138,7 @@ def _attribute_rows(model: Model) -> list[list[Any]]:
             r["kind"],
             r["n_values"],
             r["mi"],
+            "yes" if r["selected"] else "no",
             ", ".join(parents.get(r["attribute"], [])),
         ]
         for r in ranked

@@ -1,11 +1,10 @@
-{# Rows dealt to folds: sorted by class, shuffled within, one after the other. #}
+{# Rows with a place each in a shuffled order: folds and training sets are ranges of places. #}
 SELECT
   {% for column in columns %}
   {{ column | id }},
   {% endfor %}
   row_key AS {{ row_name }},
-  CAST((row_number() OVER (ORDER BY {{ target | id }}, shuffle, row_key) - 1) % {{ folds }} AS USMALLINT)
-    AS {{ fold_name }}
+  row_number() OVER (ORDER BY {{ "" ~ first ~ ", " if first }}shuffle, row_key) - 1 AS {{ place_name }}
 FROM (
   SELECT {% for column in columns %}{{ column | id }}, {% endfor %}{{ row_key }} AS row_key, {{ shuffle }} AS shuffle
   FROM {{ relation }}

@@ -1,0 +1,97 @@
+"""Learning curves: the loss of several learners as the training set grows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import OptionError
+from sqlbn.evaluation.dealing import PLACE, deal
+from sqlbn.evaluation.folds import fit_and_evaluate
+from sqlbn.learners import LEARNERS
+from sqlbn.options import FitOptions
+from sqlbn.progress import Progress
+from sqlbn.sources import Source
+
+# Rows that are held out of every training set of a repeat: a tenth, but no more than this.
+MOST_TEST_ROWS = 100_000
+
+
+@dataclass(frozen=True)
+class Point:
+    """One learner at one size: the losses of the repeats."""
+
+    learner: str
+    size: int
+    losses: tuple[dict[str, float], ...]
+
+    def mean(self, loss: str) -> float:
+        """The mean of a loss over the repeats."""
+        return math.fsum(found[loss] for found in self.losses) / len(self.losses)
+
+    def deviation(self, loss: str) -> float:
+        """The standard deviation over the repeats; 0 for a single one."""
+        if len(self.losses) < 2:
+            return 0.0
+        mean = self.mean(loss)
+        squares = math.fsum((found[loss] - mean) ** 2 for found in self.losses)
+        return math.sqrt(squares / (len(self.losses) - 1))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs."""
+        return {"learner": self.learner, "size": self.size, "repeats": list(self.losses)}
+
+
+def named_learner(text: str, options: FitOptions) -> FitOptions:
+    """Options for a learner written as in `kdb:3`: the number is k, for skdb kmax."""
+    name, _, number = text.partition(":")
+    if name not in LEARNERS or (number and not number.isdigit()):
+        raise OptionError(
+            f"--learners {text!r}: write {', '.join(LEARNERS)}, with a number as in kdb:3"
+        )
+    if number and name not in ("kdb", "skdb"):
+        raise OptionError(f"--learners {text!r}: {name} takes no number")
+    depth = int(number) if number else None
+    return replace(
+        options,
+        learner=name,
+        k=depth if name == "kdb" else None,
+        kmax=depth if name == "skdb" else None,
+    )
+
+
+def learning_curves(
+    engine: DuckDBEngine,
+    source: Source,
+    options: FitOptions,
+    learners: Sequence[str],
+    sizes: Sequence[int],
+    repeats: int,
+    progress: Progress,
+) -> list[Point]:
+    """Every learner on training sets of every size; in a repeat all meet the same rows."""
+    if repeats < 1 or not sizes or min(sizes) < 1:
+        raise OptionError("give at least one repeat, and sizes of at least 1 row")
+    chosen = {text: named_learner(text, options) for text in learners}
+    rows = int(engine.row(source.select("count(*)"))[0])
+    test_rows = min(MOST_TEST_ROWS, max(1, rows // 10))
+    if max(sizes) > rows - test_rows:
+        raise OptionError(
+            f"--sizes {max(sizes):,}: of {rows:,} rows {test_rows:,} are for testing; "
+            f"give at most {rows - test_rows:,}"
+        )
+    found: dict[tuple[str, int], list[dict[str, float]]] = {}
+    for repeat in range(repeats):
+        dealt, path = deal(engine, source, options, engine.settings.seed + repeat, stratified=False)
+        test = dealt.filtered(f"{PLACE} < {test_rows}")
+        for size in sizes:
+            training = dealt.filtered(f"{PLACE} BETWEEN {test_rows} AND {test_rows + size - 1}")
+            for text, learner in chosen.items():
+                title = f"repeat {repeat + 1} of {repeats}, {size:,} rows, {text}"
+                result = fit_and_evaluate(engine, training, test, learner, progress, title)
+                found.setdefault((text, size), []).append(result.losses)
+        path.unlink(missing_ok=True)
+    return [Point(text, size, tuple(losses)) for (text, size), losses in found.items()]

@@ -1,0 +1,1 @@
+"""Pictures of models and evaluations; drawn with matplotlib, an optional extra."""
