@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,7 @@ from sqlbn.scoring.loo_losses import Loss, companions
 from sqlbn.structure.selection import Choice, choose
 
 # The slice that is timed before the pass: long enough to be told from the fixed cost of a query.
-_SLICE_ROWS = 20_000
+_SLICE_ROWS = 50_000
 # A query with k' = 5 takes about 1.35 times that with k' = 0 (measured).
 _DEARER_PER_PARENT = 0.07
 
@@ -39,7 +39,7 @@ def select(
         losses = companions(selection.loss)
         passes = LeaveOneOut(counts, order, class_counts, m, losses, rows.relation)
         title = "pass 3: leave-one-out"
-        if progress.is_shown and rows.rows > 10 * _SLICE_ROWS:
+        if progress.is_shown and rows.rows > 4 * _SLICE_ROWS:
             title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
         ks = list(selection.ks)
         with progress.stage("loocv", title, rows.rows, len(ks)):
@@ -52,20 +52,26 @@ def select(
 
 
 def _estimate(passes: LeaveOneOut, rows: Encoded, ks: Sequence[int]) -> float:
-    """Seconds that the pass will take, from one k' on a slice of the rows.
+    """Seconds that the pass will take, from a timed slice of the rows with the smallest k'.
 
-    The slice is read by one thread; its fixed cost (planning, the hash tables) is taken off by
-    running it once more with hardly any row.
+    A slice is read by one thread; the fixed cost of a query (planning, hash tables) is told from
+    that of its rows by a second, smaller slice. The tables of the largest k' are made before, and
+    hashing them costs about half of that again.
     """
-    threads = passes.threads
-    taken = []
-    for size in (1, _SLICE_ROWS):
-        started = time.perf_counter()
-        passes.time_slice(ks[0], size)
-        taken.append(time.perf_counter() - started)
-    fixed, sliced = taken[0], max(taken[1] - taken[0], 0.0)
-    each = [1 + _DEARER_PER_PARENT * (k - ks[0]) for k in ks]
-    return sum(fixed + factor * sliced * rows.rows / _SLICE_ROWS / threads for factor in each)
+    least, most = min(ks), max(ks)
+    made = _seconds(lambda: passes.prepare(most))
+    short = _seconds(lambda: passes.time_slice(least, _SLICE_ROWS // 8))
+    long = _seconds(lambda: passes.time_slice(least, _SLICE_ROWS))
+    a_row = max(long - short, 0.0) / (_SLICE_ROWS - _SLICE_ROWS // 8)
+    scan, fixed = a_row * rows.rows / passes.threads, max(short - a_row * _SLICE_ROWS / 8, 0.0)
+    scans = sum(fixed + scan * (1 + _DEARER_PER_PARENT * (k - least)) for k in ks)
+    return scans + made / 2
+
+
+def _seconds(work: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
 
 
 def write_loocv(

@@ -86,6 +86,11 @@ class LeaveOneOut:
         """How many threads will share the rows."""
         return int(self._engine.row("SELECT current_setting('threads')")[0])
 
+    def prepare(self, k: int) -> None:
+        """Make the tables of one k'; they are kept until it has been evaluated."""
+        for position in self._order:
+            self._tables.at(position, k)
+
     def time_slice(self, k: int, size: int) -> None:
         """Do the work of one k' for a few rows, to see how long it takes."""
         slice_ = self._engine.fresh_name("loo_slice")
