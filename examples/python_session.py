@@ -6,8 +6,6 @@ import sqlbn
 model = sqlbn.fit(
     "examples/adult.parquet",
     target="class",
-    learner="kdb",
-    k=2,
     store="census.duckdb",
     name="adult",
     replace=True,
@@ -24,7 +22,7 @@ scored = model.predict("examples/adult.parquet", where="age > 80")
 print(scored.select(["age", "class", "prediction", "p_>50K"]).slice(0, 3).to_pylist())
 
 # Losses on rows that were not trained on.
-result = sqlbn.evaluate("examples/adult.parquet", target="class", learner="kdb", k=2, folds=5)
+result = sqlbn.evaluate("examples/adult.parquet", target="class", folds=5)
 print({name: round(value, 4) for name, value in result.losses.items()})
 
 # Later, elsewhere.

@@ -1,16 +1,19 @@
 # From Parquet to predictions on the command line. Run from the repository's top folder.
 set -e
 
-# Learn: two parents an attribute. The model becomes tables in census.duckdb.
-sqlbn fit examples/adult.parquet --target class --learner kdb --k 2 --store census.duckdb --name adult
+# Learn. The model becomes tables in census.duckdb.
+sqlbn fit examples/adult.parquet --target class --store census.duckdb --name adult
 
 # What has been learned?
 sqlbn models --store census.duckdb
 sqlbn show adult --store census.duckdb
 sqlbn show adult --store census.duckdb --cpt sex
 
+# How were the attributes and the number of parents chosen?
+sqlbn show adult --store census.duckdb --loocv --plot choice.svg
+
 # How good is it on rows it has not seen? And naive Bayes on the same folds?
-sqlbn evaluate examples/adult.parquet --target class --learner kdb --k 2 --folds 5
+sqlbn evaluate examples/adult.parquet --target class --folds 5
 sqlbn evaluate examples/adult.parquet --target class --learner nb --folds 5 --json
 
 # Score rows: straight from Parquet to Parquet.

@@ -1,5 +1,5 @@
 -- A model in SQL, with the duckdb program and nothing else:
---   sqlbn fit examples/adult.parquet --target class --learner kdb --k 2 --store census.duckdb --name adult
+--   sqlbn fit examples/adult.parquet --target class --store census.duckdb --name adult
 --   duckdb < examples/sql_session.sql
 ATTACH 'census.duckdb' AS m (READ_ONLY);
 USE m.adult;
@@ -9,6 +9,9 @@ SELECT key, value FROM meta WHERE key IN ('learner', 'options', 'rows', 'created
 SELECT class, n FROM classes ORDER BY code;
 SELECT rank, attribute, kind, n_values, round(mi, 4) AS mi FROM attributes ORDER BY rank LIMIT 5;
 SELECT attribute, parent, round(cmi, 4) AS cmi FROM parents WHERE attribute = 'occupation' ORDER BY rank;
+
+-- How was it chosen? The best of all nested models by leave-one-out.
+SELECT k, n_attributes, round(value, 5) AS rmse FROM loocv WHERE loss = 'rmse' ORDER BY value LIMIT 3;
 
 -- The probabilities, readable.
 SELECT sex, relationship, class, n, round(probability, 4) AS probability

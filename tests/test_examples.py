@@ -43,7 +43,7 @@ def test_shell_session(workplace: Path) -> None:
 
 def test_python_session(workplace: Path) -> None:
     said = run(workplace, sys.executable, "examples/python_session.py")
-    assert said.splitlines()[0].startswith("<sqlbn model: kdb of 'class'")
+    assert said.splitlines()[0].startswith("<sqlbn model: skdb of 'class'")
     assert said.splitlines()[-1] == "True"
 
 

@@ -53,22 +53,18 @@ def demo(
 ) -> None:
     """Fit, evaluate and score the census data that ships with sqlbn."""
     data = example_data()
-    typer.echo(
-        f"$ sqlbn fit {data} --target class --learner kdb --k 2 --store {store} --name adult"
-    )
+    typer.echo(f"$ sqlbn fit {data} --target class --store {store} --name adult")
     with api.fit(
         data,
         "class",
-        "kdb",
-        k=2,
         store=store,
         name="adult",
         replace=True,
         progress=STATE.progress(),
     ) as model:
         print_model(model, most=5)
-        typer.echo(f"\n$ sqlbn evaluate {data} --target class --learner kdb --k 2 --folds 5")
-        result = api.evaluate(data, "class", "kdb", k=2, folds=5, progress=STATE.progress())
+        typer.echo(f"\n$ sqlbn evaluate {data} --target class --folds 5")
+        result = api.evaluate(data, "class", folds=5, progress=STATE.progress())
         for loss, value in result.losses.items():
             typer.echo(f"{loss:9} {value:.4f}")
         typer.echo(f"\n$ sqlbn predict adult {data} --store {store}")

@@ -54,8 +54,7 @@ def plot_loocv(
     axes.plot([chosen[1]], best, "o", color="black", markersize=9, fillstyle="none", label=label)
     axes.set(xlabel="attributes, in order of mutual information with the class", title=title)
     axes.set_ylabel(f"leave-one-out {_LABELS[loss]}")
-    axes.legend(frameon=False)
-    figure.savefig(path)
+    _save(figure, axes, path)
 
 
 def plot_curves(path: str | Path, points: Sequence[Point], loss: str, title: str) -> None:
@@ -74,5 +73,14 @@ def plot_curves(path: str | Path, points: Sequence[Point], loss: str, title: str
             linewidth=1.6,
         )
     axes.set(xscale="log", xlabel="training rows", ylabel=_LABELS[loss], title=title)
+    _save(figure, axes, path)
+
+
+def _save(figure: Any, axes: Any, path: str | Path) -> None:
+    """Write the file; the same picture gives the same bytes."""
+    from matplotlib import rc_context
+
     axes.legend(frameon=False)
-    figure.savefig(path)
+    is_svg = Path(path).suffix.lower() == ".svg"
+    with rc_context({"svg.hashsalt": "sqlbn", "svg.fonttype": "none"}):
+        figure.savefig(path, metadata={"Date": None} if is_svg else {})

@@ -32,19 +32,23 @@ def fit_line(data: Path, store: Path, options: str) -> str:
 
 
 def counting(table: Table, data: Path, store: Path, repeats: int) -> None:
-    """Passes 1 and 2 of KDB with k = 5 against the yardstick's, runs interleaved."""
-    theirs, ours = [], []
+    """KDB with k = 5 and selective KDB against the yardstick, runs interleaved."""
+    theirs, ours, totals, wholes = [], [], [], []
     for _ in range(repeats):
         yardstick = run(sys.executable, YARDSTICK / "skdb.py", data, "--kmax", "5")
         theirs.append(yardstick.json["seconds"])
+        totals.append(yardstick.json["total"])
         fit = sqlbn(fit_line(data, store, "--learner kdb --k 5 --name kdb --json"))
-        ours.append(fit.json["seconds"])
+        ours.append({**fit.json["seconds"]})
+        # Stored, and with the start of Python, which the yardstick's own clock leaves out.
+        wholes.append(sqlbn(fit_line(data, store, "--learner skdb --kmax 5 --name skdb")).seconds)
     one = min(f["structure"] for f in ours)
-    two = min(f["parameters"] for f in ours)
+    two = min(f["parameters"] + f["factors"] for f in ours)
     their_one = min(f["pass 1"] for f in theirs)
     their_two = min(f["pass 2"] for f in theirs)
     table.row("pass 1, all pairs (s)", one, their_one, 1.2)
     table.row("passes 1 and 2, k = 5 (s)", one + two, their_one + their_two, 1.3)
+    table.row("whole skdb fit, kmax 5, stored (s)", min(wholes), min(totals), 1.0)
 
 
 def scoring(table: Table, data: Path, store: Path, repeats: int) -> None:

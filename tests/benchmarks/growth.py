@@ -1,0 +1,56 @@
+"""How the cost of a selective KDB fit grows: rows, attributes, classes, kmax.
+
+    python tests/benchmarks/growth.py [--most-rows 1e7]
+
+Needs ../shared/yardstick, which makes the data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import tempfile
+from pathlib import Path
+
+from measure import YARDSTICK, make_data, sqlbn
+
+
+def seconds(folder: Path, rows: float, attributes: int, classes: int, kmax: int) -> float:
+    """One fit, the start of Python and the store included."""
+    name = f"g-{int(rows)}-{attributes}-{classes}.parquet"
+    data = make_data(folder / name, rows, attributes, 5, classes)
+    line = f"fit {data} --target y --kmax {kmax} --store {folder}/growth.duckdb --replace"
+    return sqlbn(line).seconds
+
+
+def grow(folder: Path, title: str, shapes: list[tuple[float, int, int, int]], at: int) -> None:
+    """One table; `at` is the dimension that grows, the exponent that between neighbours."""
+    print(f"\n{title:12} {'seconds':>9} {'exponent':>9}", flush=True)
+    before: tuple[float, float] | None = None
+    for shape in shapes:
+        taken = seconds(folder, *shape)
+        slope = ""
+        if before is not None:
+            slope = f"{math.log(taken / before[1]) / math.log(shape[at] / before[0]):9.2f}"
+        print(f"{int(shape[at]):12,} {taken:9.1f} {slope}", flush=True)
+        before = (float(shape[at]), taken)
+
+
+def main() -> None:
+    """Print four tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--most-rows", type=float, default=1e7)
+    options = parser.parse_args()
+    if not YARDSTICK.is_dir():
+        raise SystemExit("../shared/yardstick is not here: it makes the data")
+    sizes = [n for n in (1e5, 1e6, 1e7) if n <= options.most_rows]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        grow(folder, "rows", [(n, 20, 7, 3) for n in sizes], 0)
+        grow(folder, "attributes", [(1e5, d, 7, 3) for d in (10, 20, 50, 100, 200)], 1)
+        grow(folder, "classes", [(1e5, 20, c, 3) for c in (2, 5, 10, 20, 50)], 2)
+        grow(folder, "kmax", [(1e5, 20, 7, k) for k in (1, 2, 3, 4, 5, 6)], 3)
+
+
+if __name__ == "__main__":
+    main()
