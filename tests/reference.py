@@ -318,8 +318,12 @@ def evaluate(model: Model, rows: Sequence[Row], weight: str | None = None) -> di
 # ---- leave-one-out
 
 
-def loocv_surface(model: Model, kmax: int, loss: str) -> list[list[float]]:
-    """The loss of KDB with k' parents and the first l attributes: surface[k'][l].
+Surface = list[list[float]]  # a loss by k' and number of attributes
+LOSSES = ("rmse", "zero_one", "log_loss", "brier", "mcc")
+
+
+def loocv_surfaces(model: Model, kmax: int) -> dict[str, Surface]:
+    """Every loss of KDB with k' parents and the first l attributes: surfaces[loss][k'][l].
 
     model: KDB with k = kmax. Structure and codes come from all the rows; only the counts are
     retrained. Equal rows are left out once and judged with their weight. Back-off is always by
@@ -333,18 +337,31 @@ def loocv_surface(model: Model, kmax: int, loss: str) -> list[list[float]]:
             judged.setdefault((k, 0), []).append((y, normalised(joint), weight))
             for length, i in enumerate(model.order, start=1):
                 factors = factor(model, n, i, codes, k, "cell")
-                joint = [p * f for p, f in zip(joint, factors, strict=True)]
-                judged.setdefault((k, length), []).append((y, normalised(joint), weight))
-    return [
-        [losses(judged[k, length])[loss] for length in range(len(model.order) + 1)]
-        for k in range(kmax + 1)
-    ]
+                joint = normalised([p * f for p, f in zip(joint, factors, strict=True)])
+                judged.setdefault((k, length), []).append((y, joint, weight))
+    found = {cell: losses(rows) for cell, rows in judged.items()}
+    lengths = range(len(model.order) + 1)
+    return {
+        loss: [[found[k, length][loss] for length in lengths] for k in range(kmax + 1)]
+        for loss in LOSSES
+    }
 
 
-def choose(surface: Sequence[Sequence[float]]) -> tuple[int, int]:
-    """The (k', l) with the smallest loss; ties: fewer attributes, then smaller k'."""
-    cells = [
-        (loss, length, k) for k, line in enumerate(surface) for length, loss in enumerate(line)
-    ]
-    _, length, k = min(cells)
+def loocv_surface(model: Model, kmax: int, loss: str) -> Surface:
+    return loocv_surfaces(model, kmax)[loss]
+
+
+def choose(
+    surface: Sequence[Sequence[float]], select: str = "both", loss: str = "rmse"
+) -> tuple[int, int]:
+    """The (k', l) with the smallest loss (mcc: the largest); ties: fewer attributes, smaller k'.
+
+    select: 'attributes' looks at the largest k' alone, 'k' at all the attributes alone. Losses
+    are compared after rounding, like MI.
+    """
+    sign = -1 if loss == "mcc" else 1
+    ks = [len(surface) - 1] if select == "attributes" else range(len(surface))
+    d = len(surface[0]) - 1
+    lengths = [d] if select == "k" else range(d + 1)
+    _, length, k = min((round(sign * surface[k][n], DECIMALS), n, k) for k in ks for n in lengths)
     return k, length

@@ -36,6 +36,15 @@ CHAIN = {
     "m": "1e0",
     "share": "0.25e0",
 }
+LOO = {
+    "table": "loo_7",
+    "y": "(key % 2)",
+    "n_classes": 2,
+    "counts": '"model"."counts"',
+    "position": 3,
+    "m": "1e0",
+    "share": "0.25e0",
+}
 
 # title -> (template, values)
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -107,6 +116,59 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             ],
             "joins": ['LEFT JOIN categories AS d0 ON d0.value = i."colour"'],
             "relation": "fruit",
+        },
+    ),
+    "leave-one-out ratios of values alone, classes rotated": (
+        "loo_sparse",
+        {
+            **LOO,
+            "cell": "((key // 6 % 3)::UINTEGER)",
+            "parents": "0",
+            "lower_cell": "0",
+            "lower": None,
+            "slots": [{"name": "r_1", "at": "(y + 1) % 2"}],
+        },
+    ),
+    "leave-one-out ratios with one parent, classes as they are": (
+        "loo_sparse",
+        {
+            **LOO,
+            "cell": "((key // 6 % 3)::UINTEGER)*3+(key // 2 % 3)",
+            "parents": "((key // 2 % 3)::UINTEGER)",
+            "lower_cell": "((key // 6 % 3)::UINTEGER)",
+            "lower": "loo_6",
+            "slots": [{"name": "r_0", "at": 0}, {"name": "r_1", "at": 1}],
+        },
+    ),
+    "the first batch of a leave-one-out pass": (
+        "loo_start",
+        {
+            "kept": ["e.y", "e.w"],
+            "keys": [{"sql": "(e.x0::UINTEGER)*2+e.y", "alias": "k0"}],
+            "ratios": [{"sql": "prior.r_1", "name": "r1"}],
+            "relation": "encoded",
+            "join": "JOIN loo_prior AS prior ON prior.key = e.y",
+        },
+    ),
+    "two attributes of a leave-one-out pass": (
+        "loo_step",
+        {
+            "before": "SELECT * FROM started",
+            "kept": ["y", "k2"],
+            "carried": ["s.y", "s.k2"],
+            "joins": [
+                {"relation": "loo_4", "alias": "f0", "key": "k0"},
+                {"relation": "read_parquet('loo_5.parquet')", "alias": "f1", "key": "k1"},
+            ],
+            "products": [
+                {"sql": "s.r1 * f0.r_1", "name": "q0_1"},
+                {"sql": "s.r1 * f0.r_1 * f1.r_1", "name": "q1_1"},
+            ],
+            "terms": [
+                {"sql": "1 - 1 / (1 + q0_1)", "name": "e1"},
+                {"sql": "1 - 1 / (1 + q1_1)", "name": "e2"},
+                {"sql": "q1_1", "name": "r1"},
+            ],
         },
     ),
     "two columns dealt to three folds": (

@@ -34,7 +34,7 @@ def n_log_n(counts: npt.NDArray[Any], cells: npt.NDArray[Any] | None = None) -> 
 def plan(families: Sequence[Family], encoded: Encoded) -> list[Block]:
     """The covering plan for families of this table."""
     # Few rows fill few cells: large arrays would be mostly zeros to sum.
-    cells = max(1 << 14, min(BLOCK_CELLS, 8 * encoded.rows))
+    cells = max(1 << 13, min(BLOCK_CELLS, 8 * encoded.rows))
     return cover(families, encoded.cards, cells)
 
 
