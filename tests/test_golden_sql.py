@@ -171,13 +171,12 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             ],
         },
     ),
-    "two columns dealt to three folds": (
-        "folds",
+    "two columns dealt by class": (
+        "deal",
         {
             "columns": ["kind", "two words"],
-            "target": "kind",
-            "folds": 3,
-            "fold_name": "__sqlbn_fold",
+            "first": '"kind"',
+            "place_name": "__sqlbn_place",
             "row_name": "__sqlbn_row",
             "row_key": "rowid",
             "shuffle": "(rowid * 7 % 11)",
