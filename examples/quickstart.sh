@@ -5,5 +5,6 @@ cd "$(dirname "$0")/.."
 python="${PYTHON:-python3}"
 venv="${SQLBN_VENV:-.venv}"
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e .
+echo "installing into $venv …"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check -e ".[plot]"
 exec "$venv/bin/sqlbn" demo

@@ -13,7 +13,7 @@ from sqlbn.evaluation.folds import cross_validate
 from sqlbn.evaluation.losses import Evaluation
 from sqlbn.fitting import learn
 from sqlbn.model import Model, evaluate_source
-from sqlbn.options import DEFAULT_LEARNER, FitOptions, fit_options
+from sqlbn.options import FitOptions, fit_options
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
 from sqlbn.store import StoreFile
@@ -29,7 +29,7 @@ def _settings(options: dict[str, Any]) -> Settings:
 
 
 def split_options(
-    target: str, learner: str, options: dict[str, Any]
+    target: str, learner: str | None, options: dict[str, Any]
 ) -> tuple[Settings, FitOptions]:
     """Keywords as the engine's settings and the options of the fit."""
     settings = _settings(options)
@@ -51,7 +51,7 @@ def open_for_fit(engine: DuckDBEngine, data: Any, options: FitOptions) -> Source
 def fit(
     data: Any,
     target: str,
-    learner: str = DEFAULT_LEARNER,
+    learner: str | None = None,
     *,
     store: str | Path | None = None,
     name: str | None = None,
@@ -62,6 +62,7 @@ def fit(
 ) -> Model:
     """Learn a classifier of `target` from Parquet or CSV files, a database, Arrow or a data frame.
 
+    `learner` is nb, tan, kdb or skdb; without it skdb, or kdb where `k` is given.
     `options` are those of `sqlbn fit`: `k`, `kmax`, `select`, `loss`, `loocv_sample`,
     `structure_sample`, `m`, `backoff`, `bins`, `weight`, `columns`,
     `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, and of the engine
@@ -119,7 +120,7 @@ def drop(store: str | Path, name: str) -> None:
 def evaluate(
     data: Any,
     target: str,
-    learner: str = DEFAULT_LEARNER,
+    learner: str | None = None,
     *,
     test: Any = None,
     folds: int | None = None,
@@ -146,7 +147,7 @@ def evaluate(
 def evaluate_parts(
     data: Any,
     target: str,
-    learner: str = DEFAULT_LEARNER,
+    learner: str | None = None,
     *,
     test: Any = None,
     folds: int | None = None,
@@ -161,12 +162,14 @@ def evaluate_parts(
     progress = progress or (Progress() if quiet else ConsoleProgress())
     with DuckDBEngine(settings) as engine:
         source = open_for_fit(engine, data, chosen)
-        if test is None:
+        # Opened before the work: a wrong path should not cost a fit.
+        tested = open_for_fit(engine, test, chosen) if test is not None else None
+        if tested is None:
             return cross_validate(engine, source, chosen, 10 if folds is None else folds, progress)
         draft, spec = learn(engine, source, chosen, progress)
         fitted = sum(progress.seconds.values())
         with progress.stage("evaluate", "scoring the test rows"):
-            result = evaluate_source(draft, spec, open_for_fit(engine, test, chosen), chosen.weight)
+            result = evaluate_source(draft, spec, tested, chosen.weight)
         result.seconds["fit"] = fitted
         return result, [result]
 

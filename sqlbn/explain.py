@@ -21,7 +21,9 @@ from sqlbn.store.spec import read_spec
 Step = tuple[str, str]
 
 
-def fit_statements(data: Any, target: str, learner: str, **options: Any) -> list[Step]:
+def fit_statements(
+    data: Any, target: str, learner: str | None = None, **options: Any
+) -> list[Step]:
     """Titles and statements of a fit.
 
     The columns are looked at, because the encoding depends on them; nothing is encoded or counted.

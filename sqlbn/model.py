@@ -88,7 +88,7 @@ class Model:
         learner, target = self._spec.meta["learner"], self._spec.target.name
         return (
             f"<sqlbn model: {learner} of {target!r}, {len(self._spec.class_names)} classes, "
-            f"{len(self._spec.books)} attributes, {int(self._spec.meta['rows']):,} rows>"
+            f"{len(self._spec.selected)} attributes, {int(self._spec.meta['rows']):,} rows>"
         )
 
     # -- what it does --------------------------------------------------------------------------
@@ -121,7 +121,7 @@ class Model:
         path = None if str(out) == "-" else Path(out)
         if path is not None:
             _check_output(path)
-        sql, ordered = self._opened_prediction(data, **options)
+        sql, ordered = self._opened_prediction(data, out=path, **options)
         with self._scoring(progress, ordered):
             return _write(self._engine, sql, path)
 
@@ -138,6 +138,7 @@ class Model:
         self,
         data: Any,
         *,
+        out: Path | None = None,
         table: str | None = None,
         query: str | None = None,
         where: str | None = None,
@@ -145,6 +146,8 @@ class Model:
         order_by: Sequence[str] = (),
     ) -> tuple[str, bool]:
         source = open_source(self._engine, data, table=table, query=query, where=where)
+        if out is not None and any(_is_same(out, file.path) for file in source.files):
+            raise OptionError(f"--out {out} is a file that is read; write to another")
         sql = prediction_statement(
             self._spec, self._draft.prefix, source, exclude=exclude, order_by=order_by
         )
@@ -234,6 +237,10 @@ def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
             )
 
 
+def _is_same(path: Path, other: str) -> bool:
+    return path.exists() and Path(other).exists() and path.samefile(other)
+
+
 def _check_output(path: Path) -> None:
     if path.suffix.lower() not in _FORMATS:
         raise OptionError(f"--out {path}: the name must end in .parquet or .csv")
@@ -244,7 +251,7 @@ def _check_output(path: Path) -> None:
 def _write(engine: DuckDBEngine, sql: str, path: Path | None) -> int:
     """Write beside the target and rename: nobody sees half a file. Rows written."""
     if path is None:
-        return int(engine.row(f"COPY ({sql}) TO '/dev/stdout' (FORMAT csv, HEADER)")[0])
+        return _write_to_stdout(engine, sql)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     form = _FORMATS[path.suffix.lower()]
     try:
@@ -253,6 +260,20 @@ def _write(engine: DuckDBEngine, sql: str, path: Path | None) -> int:
         return rows
     finally:
         part.unlink(missing_ok=True)
+
+
+def _write_to_stdout(engine: DuckDBEngine, sql: str) -> int:
+    """CSV to the stream that Python has: the engine would open /dev/stdout anew and truncate it."""
+    import sys
+
+    import pyarrow.csv as csv
+
+    rows = 0
+    with engine.batches(sql) as reader, csv.CSVWriter(sys.stdout.buffer, reader.schema) as writer:
+        for batch in reader:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return rows
 
 
 def _decoded(value: str) -> Any:

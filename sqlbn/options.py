@@ -115,6 +115,9 @@ def fit_options(target: str, options: dict[str, Any]) -> FitOptions:
         if key not in known:
             raise OptionError(f"there is no option {key!r}; there is {', '.join(sorted(known))}")
     several = {f for f in ("columns", "exclude", "categorical", "numeric", "keep") if f in options}
+    if options.get("learner") is None:
+        # Whoever gives k has chosen the learner that takes it.
+        options = {**options, "learner": "kdb" if options.get("k") is not None else DEFAULT_LEARNER}
     cleaned: dict[str, Any] = {
         key: _names(value) if key in several else value
         for key, value in options.items()

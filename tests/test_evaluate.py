@@ -15,12 +15,12 @@ import sqlbn
 from sqlbn.engines import DuckDBEngine, Settings
 from sqlbn.errors import OptionError
 from sqlbn.evaluation import folds as folds_module
-from sqlbn.evaluation.folds import with_folds
+from sqlbn.evaluation.dealing import PLACE, deal
 from sqlbn.evaluation.losses import matthews
 from sqlbn.options import fit_options
 from sqlbn.sources import open_source
 
-LEARNERS = [("nb", {}), ("tan", {}), ("kdb", {"k": 2})]
+LEARNERS = [("nb", {}), ("tan", {}), ("kdb", {"k": 2}), ("skdb", {"kmax": 2})]
 FOLD = "__sqlbn_fold"
 
 
@@ -28,8 +28,9 @@ def dealt(data: Any, folds: int, seed: int = 0, threads: int = 1, **options: Any
     """The rows with their folds."""
     chosen = fit_options("kind", options)
     with DuckDBEngine(Settings(seed=seed, threads=threads)) as engine:
-        source = with_folds(engine, open_source(engine, data), chosen, folds)
-        return engine.arrow(f"FROM {source.relation} ORDER BY __sqlbn_row")
+        source, _ = deal(engine, open_source(engine, data), chosen, seed, stratified=True)
+        items = f"* EXCLUDE ({PLACE}), {PLACE} % {folds} AS {FOLD}"
+        return engine.arrow(f"SELECT {items} FROM {source.relation} ORDER BY __sqlbn_row")
 
 
 def direct_losses(scored: pa.Table, target: str, weights: list[float] | None = None) -> dict:
@@ -96,12 +97,12 @@ def test_every_learner_meets_the_same_folds(
 ) -> None:
     seen = []
 
-    def watched(engine: DuckDBEngine, *words: Any) -> Any:
-        source = with_folds(engine, *words)
-        seen.append(engine.rows(f"SELECT {FOLD} FROM {source.relation} ORDER BY __sqlbn_row"))
-        return source
+    def watched(engine: DuckDBEngine, *words: Any, **more: Any) -> Any:
+        source, path = deal(engine, *words, **more)
+        seen.append(engine.rows(f"SELECT {PLACE} % 4 FROM {source.relation} ORDER BY __sqlbn_row"))
+        return source, path
 
-    monkeypatch.setattr(folds_module, "with_folds", watched)
+    monkeypatch.setattr(folds_module, "deal", watched)
     sqlbn.evaluate(fruit, "kind", learner, folds=4, **options)
     assert [row[0] for row in seen[0]] == dealt(fruit, 4)[FOLD].to_pylist()
 

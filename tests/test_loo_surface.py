@@ -108,7 +108,7 @@ def same_surface(case: Case) -> None:
             assert value == pytest.approx(wanted[loss][k][n], rel=0, abs=TOLERANCE), (loss, k, n)
 
 
-@examples(80)
+@examples(70)
 @given(selections())
 def test_every_cell_is_that_of_retraining(case: Case) -> None:
     same_surface(case)
@@ -141,7 +141,7 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-@examples(100)
+@examples(80)
 @given(selections(), st.sampled_from(sorted(WAYS)), st.sampled_from((None, 1, 30)))
 def test_every_cell_by_other_ways(case: Case, way: str, large: int | None) -> None:
     with ExitStack() as stack:

@@ -276,8 +276,9 @@ def test_a_sample_of_one_row_is_the_loss_of_one_row(fruit: pa.Table) -> None:
 
 
 def test_rows_in_another_order_give_the_same_surface_with_decimal_weights() -> None:
-    """Weights that are 1 together, but for the last bit, are left out whole in any order."""
-    rows = [{"x": x, "z": z, TARGET: y, WEIGHT: 1.0} for x in "ab" for z in "cd" for y in "pqq"]
+    """Weights that are 1 together, but for the last bit, decide on back-off alike in any order."""
+    rows = [{"x": x, "z": z, TARGET: y, WEIGHT: 1.0} for x in "aab" for z in "cd" for y in "pqq"]
+    rows.append({"x": "b", "z": "c", TARGET: "p", WEIGHT: 1.0})
     surfaces = []
     for weights in ((0.1, 0.3, 0.4, 0.2), (0.2, 0.4, 0.3, 0.1), (0.4, 0.3, 0.2, 0.1)):
         cell = [{"x": "b", "z": "e", TARGET: "q", WEIGHT: w} for w in weights]

@@ -14,7 +14,7 @@ from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
 from sqlbn.errors import OptionError
 from sqlbn.evaluation.losses import LOSSES
-from sqlbn.report.plots import plot_curves
+from sqlbn.report.plots import check_plot, plot_curves
 
 
 @opt.learning("learner", "k", "kmax")
@@ -38,13 +38,15 @@ def curve(
     """Learning curves: losses on held-out rows as the training set grows."""
     if measure not in LOSSES:
         raise OptionError(f"--measure {measure}: choose one of {', '.join(LOSSES)}")
+    check_plot(plot)
     rows = [_number(text) for text in sizes.split(",")]
     named = [text.strip() for text in learners.split(",")]
     points = api.curve(
         data, target, named, rows, repeats=repeats, progress=STATE.progress(), **options
     )
     if plot is not None:
-        plot_curves(plot, points, measure, f"{target}: {repeats} random training sets a size")
+        plot_curves(plot, points, measure, f"{target}, {repeats} training sets of each size")
+        typer.echo(f"drawn: {plot}", err=True)
     if as_json:
         typer.echo(json.dumps([point.to_dict() for point in points]))
         return

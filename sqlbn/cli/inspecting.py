@@ -83,6 +83,7 @@ def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
     if plot is not None:
         title = f"{meta['learner']} of {meta['target']!r}, {meta['rows']:,} rows"
         plot_loocv(plot, rows, loss, chosen, title)
+        typer.echo(f"drawn: {plot}", err=True)
     if as_json:
         typer.echo(json.dumps(rows))
         return

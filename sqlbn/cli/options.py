@@ -11,7 +11,6 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from sqlbn.cli.state import STATE
-from sqlbn.options import DEFAULT_LEARNER
 
 
 def _quiet(value: bool) -> bool:
@@ -32,7 +31,12 @@ Data = Annotated[
     ),
 ]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
-LearnerName = Annotated[str, typer.Option("--learner", "-l", help="nb, tan, kdb or skdb.")]
+LearnerName = Annotated[
+    str | None,
+    typer.Option(
+        "--learner", "-l", help="nb, tan, kdb or skdb. [default: skdb; kdb where --k is given]"
+    ),
+]
 K = Annotated[
     int | None, typer.Option("--k", help="kdb: parents an attribute may have. [default: 2]")
 ]
@@ -119,7 +123,7 @@ def given(**options: Any) -> dict[str, Any]:
 
 # What every command that learns takes: name, declaration, default.
 _LEARNING: list[tuple[str, Any, Any]] = [
-    ("learner", LearnerName, DEFAULT_LEARNER),
+    ("learner", LearnerName, None),
     ("k", K, None),
     ("kmax", Kmax, None),
     ("select", Select, None),

@@ -12,7 +12,7 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.reporting import reporting
 
 app = typer.Typer(
-    help="Print the SQL that a fit or a prediction would run, without running it.",
+    help="Print the SQL that a fit or a prediction would run.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -22,7 +22,7 @@ app = typer.Typer(
 @reporting
 @opt.learning("memory_limit", "threads", "temp_dir", "quiet")
 def sql_fit(data: opt.Data, target: opt.Target, options: dict[str, Any]) -> None:
-    """The statements of a fit. Columns are looked at; nothing is encoded, counted or stored."""
+    """The statements of a fit, to read: columns are looked at, the rest is only printed."""
     steps = explain.fit_statements(data, target, **options)
     for title, statement in steps:
         typer.echo(f"-- {title}\n{statement};\n")

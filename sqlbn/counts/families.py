@@ -119,7 +119,8 @@ class FamilyCounts:
             )
         )
         counts = np.zeros(self.cells(position, level))
-        counts[found["k"]] = found["n"].astype(float)
+        # Keys past 64 bits come as floats; at this level they are small again.
+        counts[found["k"].astype(np.int64)] = found["n"].astype(float)
         return counts.reshape(radices)
 
     def codes(self, position: int) -> dict[int, str]:

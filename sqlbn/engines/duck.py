@@ -74,6 +74,17 @@ class DuckDBEngine:
         # Through a relation: from a cursor the rows would be copied once more.
         return self._run(sql, lambda result: result.to_arrow_table(), relation=True)
 
+    @contextmanager
+    def batches(self, sql: str) -> Iterator[pa.RecordBatchReader]:
+        """A result as a stream of Arrow batches, for what may not fit in memory."""
+        reader = self._run(sql, lambda result: result.to_arrow_reader(100_000), relation=True)
+        try:
+            yield reader
+        except duckdb.Error as error:
+            raise translate(error) from error
+        finally:
+            reader.close()
+
     def run(self, template: str, **values: object) -> None:
         """Run a template of `sql/`."""
         self.execute(render(template, **values))

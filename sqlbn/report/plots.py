@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,14 +22,21 @@ _LABELS = {
 }
 
 
-def _axes(path: Path) -> tuple[Any, Any]:
-    """A figure and its axes, for a file that can be drawn."""
-    if path.suffix.lower() not in (".svg", ".png"):
+def check_plot(path: str | Path | None) -> None:
+    """Fail before the work where a picture is wanted that cannot be drawn."""
+    if path is None:
+        return
+    if Path(path).suffix.lower() not in (".svg", ".png"):
         raise OptionError(f"--plot {path}: the name must end in .svg or .png")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise OptionError("--plot needs matplotlib: pip install 'sqlbn[plot]'") from error
+    if importlib.util.find_spec("matplotlib") is None:
+        raise OptionError("--plot needs matplotlib: pip install matplotlib")
+
+
+def _axes(path: Path) -> tuple[Any, Any]:
+    """A figure and its axes."""
+    check_plot(path)
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(8, 5), dpi=120, layout="constrained")
     axes = figure.subplots()
     axes.grid(alpha=0.3)

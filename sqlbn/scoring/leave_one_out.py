@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.packing import packed_sql
-from sqlbn.quoting import literal
 from sqlbn.scoring.confusion import matthews
 from sqlbn.scoring.loo_losses import Loss, finished, needs_classes, terms, total_sql
 from sqlbn.scoring.loo_tables import LooTables, prior_ratios, slots_of
@@ -25,11 +24,10 @@ from sqlbn.templates import render
 # a step are within 10 %; planning is cheapest with 3).
 _BATCH_JOINS = 64
 _STEP = 3
-# Bounds on |ln ratio| that a batch may add up to. Starting from at most e^±360, a further e^±320
-# can neither over- nor underflow, and a ratio that was cut to e^-360 stays below the last bit of 1.
+# Bounds on |ln ratio| that a batch may add up to: its products then neither over- nor underflow.
+# A later batch starts from ratios divided by the largest, so it may go as far as e^320 up or down.
 _FIRST_BOUND = 650.0
 _BOUND = 320.0
-_CLAMP = 360.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class LeaveOneOut:
         self._relation = rows or self._encoded.relation
         self._rotated = not any(needs_classes(loss) for loss in losses)
         self._slots = slots_of(counts.n_classes, self._rotated)
-        self._tables = LooTables(counts, m, self._rotated)
+        self._tables = LooTables(counts, float(sum(class_counts)), m, self._rotated)
         self._weight = "w" if self._encoded.weighted else None
         total = self._encoded.total_sql
         self._total = float(self._engine.row(f"SELECT {total} FROM {self._relation}")[0])
@@ -202,7 +200,10 @@ class LeaveOneOut:
             ratios = [{"sql": f"prior.r_{j}", "name": self._ratio(j)} for j in self._slots]
             join = f"JOIN {self._prior} AS prior ON prior.key = e.y"
         else:
-            ratios = [{"sql": _restart(f"e.l{j}"), "name": self._ratio(j)} for j in self._slots]
+            # Products of this batch alone; what came before is a factor, relative to the largest.
+            ratios = [{"sql": "1e0", "name": self._ratio(j)} for j in self._slots]
+            ratios += [{"sql": f"exp(e.l{j} - e.top)", "name": f"start{j}"} for j in self._slots]
+            ratios += [{"sql": "exp(-e.top)", "name": "own"}, {"sql": "e.top", "name": "shift"}]
             join = ""
         kept = [f"e.{c}" for c in (*self._kept(), *carried)]
         return render(
@@ -216,24 +217,40 @@ class LeaveOneOut:
         sql = self._start_sql(batch, k, relation, carried)
         ratios = [self._ratio(j) for j in self._slots]
         kept = [*self._kept(), *carried]
-        if with_terms and batch.is_first:
+        if not batch.is_first:
+            kept += [*(f"start{j}" for j in self._slots), "own", "shift"]
+        elif with_terms:
             sql, new = self._with_terms(sql, [*kept, *(f"k{p}" for p in batch.places), *ratios])
             kept += new
         for start in range(batch.places.start, batch.places.stop, _STEP):
             step = range(start, min(start + _STEP, batch.places.stop))
             later = [f"k{p}" for p in range(step.stop, batch.places.stop)]
-            sql, new = self._step_sql(sql, step, k, kept + later, with_terms)
+            sql, new = self._step_sql(sql, step, k, kept + later, with_terms, batch.is_first)
             kept += new
         return sql
 
     def _with_terms(self, sql: str, columns: list[str]) -> tuple[str, list[str]]:
-        found = terms(self._losses, [self._ratio(j) for j in self._slots], self._rotated)
+        found = self._terms([self._ratio(j) for j in self._slots], is_first=True)
         items = [f"{expression} AS {name}0" for name, expression in found.items()]
         return f"SELECT {', '.join(columns + items)} FROM ({sql})", [f"{n}0" for n in found]
 
+    def _terms(self, products: Sequence[str], is_first: bool) -> dict[str, str]:
+        """The terms of the losses from the products of a batch."""
+        if is_first:
+            return terms(self._losses, products, "1", "0", self._rotated)
+        ratios = [f"start{j} * {p}" for j, p in zip(self._slots, products, strict=True)]
+        return terms(self._losses, ratios, "own", "shift", self._rotated)
+
     def _step_sql(
-        self, before: str, step: range, k: int, carried: list[str], with_terms: bool
+        self,
+        before: str,
+        step: range,
+        k: int,
+        carried: list[str],
+        with_terms: bool,
+        is_first: bool,
     ) -> tuple[str, list[str]]:
+        """A few more attributes, and the names of the terms that they leave."""
         joins = [
             {
                 "relation": self._tables.at(self._order[p], k).relation,
@@ -249,7 +266,7 @@ class LeaveOneOut:
                 so_far[j] = f"{so_far[j]} * f{p}.r_{j}"
                 products.append({"sql": so_far[j], "name": f"q{p}_{j}"})
             if with_terms:
-                found = terms(self._losses, [f"q{p}_{j}" for j in self._slots], self._rotated)
+                found = self._terms([f"q{p}_{j}" for j in self._slots], is_first)
                 made += [{"sql": sql, "name": f"{n}{p + 1}"} for n, sql in found.items()]
                 names += [f"{n}{p + 1}" for n in found]
         last = step.stop - 1
@@ -277,13 +294,8 @@ class LeaveOneOut:
         query = self._joined_sql(batch, k, relation, with_terms=False, carried=[*codes, *logs])
         items = [*self._kept(), *codes]
         for j in self._slots:
-            change = f"ln({self._ratio(j)})"
-            if not batch.is_first:
-                change = f"l{j} + ln({self._ratio(j)} / {_restart(f'l{j}')})"
-            items.append(f"{change} AS l{j}")
-        return f"SELECT {', '.join(items)} FROM ({query})"
-
-
-def _restart(log: str) -> str:
-    clamp = literal(_CLAMP)
-    return f"exp(greatest(-{clamp}, least({clamp}, {log})))"
+            before = "" if batch.is_first else f"l{j} + "
+            items.append(f"{before}ln({self._ratio(j)}) AS l{j}")
+        state = f"SELECT {', '.join(items)} FROM ({query})"
+        largest = ", ".join(["0", *(f"l{j}" for j in self._slots)])
+        return f"SELECT *, greatest({largest})::DOUBLE AS top FROM ({state})"

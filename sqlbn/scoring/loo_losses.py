@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, get_args
 
@@ -27,16 +28,22 @@ def companions(loss: Loss) -> tuple[Loss, ...]:
     return ("rmse", "zero_one", "mcc") if loss == "mcc" else ("rmse", loss)
 
 
-def terms(losses: Sequence[Loss], ratios: Sequence[str], rotated: bool) -> dict[str, str]:
-    """For a prefix of the attributes: expressions to keep for every row, by a short name."""
-    total = " + ".join(["1", *ratios] if rotated else ratios)
-    found = {"e": f"1 - 1 / ({total})"}
+def terms(
+    losses: Sequence[Loss], ratios: Sequence[str], own: str, shift: str, rotated: bool
+) -> dict[str, str]:
+    """For a prefix of the attributes: expressions to keep for every row, by a short name.
+
+    `ratios` are those of the slots and `own` that of the row's class, all divided by exp(`shift`).
+    """
+    total = " + ".join([own, *ratios] if rotated else ratios)
+    found = {"e": f"1 - {own} / ({total})"}
     if "log_loss" in losses:
-        found["g"] = f"ln(least({total}, {literal(1 / LEAST_PROBABILITY)}))"
+        most = literal(-math.log(LEAST_PROBABILITY))
+        found["g"] = f"least(ln({total}) + {shift}, {most})"
     if "brier" in losses:
         # Shares, not ratios, are squared: a ratio may be near the largest number there is.
         others = " + ".join(f"pow({r} / ({total}), 2)" for r in ratios) or "0"
-        found["b"] = f"{others} + pow(1 - 1 / ({total}), 2)"
+        found["b"] = f"{others} + pow(1 - {own} / ({total}), 2)"
     if any(needs_classes(loss) for loss in losses):
         top = f"greatest({', '.join(ratios)}) * {literal(1 - TIE)}"
         cases = " ".join(f"WHEN {r} >= {top} THEN {j}" for j, r in enumerate(ratios))

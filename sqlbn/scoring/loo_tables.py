@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ class LooTable:
     relation: str
     bound: float
     n_bytes: int
+    scratch: Path | None = None
 
 
 def slots_of(n_classes: int, rotated: bool) -> list[int]:
@@ -70,6 +72,8 @@ def loo_ratios(counts: Array, m: float, rotated: bool) -> Array:
         (y + j) % n_classes if rotated else np.full(n_classes, j)
         for j in slots_of(n_classes, rotated)
     ]
+    if not columns:  # one class: nothing to compare with
+        return np.ones((*counts.shape, 0))
     ratios = np.stack([best[..., y, column] / best[..., y, y] for column in columns], axis=-1)
     ratios[counts == 0] = 1.0  # keys that no row has
     return ratios
@@ -91,8 +95,8 @@ def prior_ratios(class_counts: Array, m: float, rotated: bool) -> Array:
 class LooTables:
     """Makes and keeps the tables of one fit; each is used by every k' that reaches its level."""
 
-    def __init__(self, counts: FamilyCounts, m: float, rotated: bool) -> None:
-        self._counts, self._m, self._rotated = counts, m, rotated
+    def __init__(self, counts: FamilyCounts, total: float, m: float, rotated: bool) -> None:
+        self._counts, self._total, self._m, self._rotated = counts, total, m, rotated
         self._engine = counts.draft.engine
         self._tables: dict[tuple[int, int], LooTable] = {}
         self._slots = slots_of(counts.n_classes, rotated)
@@ -113,10 +117,10 @@ class LooTables:
     def forget(self, k: int) -> None:
         """Drop the tables that no greater k' and no deeper table needs."""
         for position, level in list(self._tables):
-            if level < k or (level == k and level < self._counts.depth(position)):
-                # A sparse table is made from the one a level above it.
-                if level == k and not self._is_dense(position, level + 1):
-                    continue
+            # An attribute with few parents keeps its deepest table; a sparse table is made from
+            # the one a level above it.
+            finished = level <= k and level < self._counts.depth(position)
+            if finished and (level < k or self._is_dense(position, level + 1)):
                 self._drop(self._tables.pop((position, level)))
 
     def drop(self) -> None:
@@ -126,7 +130,9 @@ class LooTables:
         self._tables.clear()
 
     def _drop(self, table: LooTable) -> None:
-        if not table.relation.startswith("read_parquet"):
+        if table.scratch is not None:
+            table.scratch.unlink(missing_ok=True)
+        else:
             self._engine.execute(f"DROP TABLE {table.relation}")
 
     # -- making ------------------------------------------------------------------------------
@@ -135,25 +141,23 @@ class LooTables:
         import pyarrow as pa
 
         ratios = loo_ratios(self._counts.array(position, level), self._m, self._rotated)
-        flat = ratios.reshape(-1, len(self._slots))
+        flat = ratios.reshape(self._counts.cells(position, level), len(self._slots))
         columns = {"key": np.arange(len(flat), dtype=np.uint32)}
         columns |= {f"r_{j}": np.ascontiguousarray(flat[:, i]) for i, j in enumerate(self._slots)}
         bound = float(np.abs(np.log(flat)).max()) if flat.size else 0.0
-        table = pa.table(columns)
-        relation = self._put(table)
-        return LooTable(relation, bound, table.nbytes)
+        return self._put(pa.table(columns), bound)
 
-    def _put(self, table: Any) -> str:
-        used = sum(t.n_bytes for t in self._tables.values() if "parquet" not in t.relation)
+    def _put(self, table: Any, bound: float) -> LooTable:
+        used = sum(t.n_bytes for t in self._tables.values() if t.scratch is None)
         if used + table.nbytes > _MEMORY_SHARE * self._engine.memory_bytes:
             import pyarrow.parquet as pq
 
             path = self._engine.scratch_file("loo", ".parquet")
             pq.write_table(table, path, compression="none", use_dictionary=False)
-            return f"read_parquet({literal(str(path))})"
+            return LooTable(f"read_parquet({literal(str(path))})", bound, table.nbytes, path)
         name = self._engine.fresh_name("loo")
         self._engine.create_table(name, {c: table.column(c) for c in table.column_names})
-        return name
+        return LooTable(name, bound, table.nbytes)
 
     def _make_sparse(self, position: int, level: int) -> LooTable:
         counts, cards = self._counts, self._counts.encoded.cards
@@ -181,6 +185,5 @@ class LooTables:
             m=literal(float(self._m)),
             share=literal(self._m / n_values),
         )
-        rows = counts.encoded.rows
-        bound = math.log((rows + self._m) * n_values / self._m + 1)
+        bound = math.log((self._total + self._m) * n_values / self._m + 1)
         return LooTable(name, bound, 0)

@@ -112,6 +112,8 @@ class ModelSpec:
             if book.name == attribute and position in self.selected:
                 return position
         names = ", ".join(repr(self.books[i].name) for i in self.selected) or "none"
+        if any(book.name == attribute for book in self.books):
+            raise ColumnError(f"the attribute {attribute!r} was not selected; there is {names}")
         raise ColumnError(f"the model has no attribute {attribute!r}; it has {names}")
 
 
