@@ -268,12 +268,21 @@ def _write_to_stdout(engine: DuckDBEngine, sql: str) -> int:
 
     import pyarrow.csv as csv
 
-    rows = 0
-    with engine.batches(sql) as reader, csv.CSVWriter(sys.stdout.buffer, reader.schema) as writer:
-        for batch in reader:
-            writer.write_batch(batch)
-            rows += batch.num_rows
+    out, rows = sys.stdout.buffer, 0
+    options = csv.WriteOptions(include_header=False, quoting_style="needed")
+    with engine.batches(sql) as reader:
+        header = ",".join(_csv_name(name) for name in reader.schema.names)
+        out.write(f"{header}\n".encode())
+        with csv.CSVWriter(out, reader.schema, write_options=options) as writer:
+            for batch in reader:
+                writer.write_batch(batch)
+                rows += batch.num_rows
     return rows
+
+
+def _csv_name(name: str) -> str:
+    quoted = any(sign in name for sign in ',"\r\n')
+    return '"' + name.replace('"', '""') + '"' if quoted else name
 
 
 def _decoded(value: str) -> Any:

@@ -67,8 +67,3 @@ def _fit_line() -> str:
     found = re.search(r"sqlbn fit .*", text)
     assert found is not None
     return found[0]
-
-
-def test_demo(workplace: Path) -> None:
-    assert "rmse" in run(workplace, "sqlbn", "demo")
-    assert (workplace / "sqlbn-demo.duckdb").exists()

@@ -373,7 +373,7 @@ def test_no_attribute_leaves_the_prior() -> None:
 
 def test_an_attribute_that_is_lacking_is_named() -> None:
     with (
-        sqlbn.fit(GOOD, "y") as model,
+        sqlbn.fit(GOOD, "y", "nb") as model,
         pytest.raises(ColumnError, match="the model's attribute 'x' is not in the Table; there is"),
     ):
         model.predict(GOOD.drop_columns(["x"]))

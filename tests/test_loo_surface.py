@@ -272,6 +272,7 @@ def test_hundreds_of_random_attributes() -> None:
     check_wide(wide(2), 0, "rmse")
 
 
+@pytest.mark.slow
 def test_hundreds_of_random_attributes_and_five_classes() -> None:
     check_wide(wide(5), 0, "mcc")
 

@@ -142,13 +142,14 @@ def test_out_needs_a_known_ending(model: sqlbn.Model, fruit: pa.Table, tmp_path:
         model.predict(fruit, out=tmp_path / "no" / "scored.csv")
 
 
-def test_a_file_may_be_scored_over_itself(
+def test_a_file_is_not_scored_over_itself(
     model: sqlbn.Model, fruit: pa.Table, tmp_path: Path
 ) -> None:
     path = tmp_path / "rows.parquet"
     pq.write_table(fruit, path)
-    model.predict(path, out=path)
-    assert pq.read_table(path).column_names[-4] == "prediction"
+    with pytest.raises(sqlbn.SqlbnError, match="is a file that is read; write to another"):
+        model.predict(path, out=path)
+    assert pq.read_table(path).column_names == fruit.column_names
 
 
 # -- probabilities ----------------------------------------------------------------------------
