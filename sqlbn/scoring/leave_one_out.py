@@ -21,7 +21,7 @@ from sqlbn.scoring.loo_tables import LooTables, prior_ratios, slots_of
 from sqlbn.templates import render
 
 # Joins a query may have, and attributes between two projections (measured: 54 attributes, 1 to 6
-# a step are within 10 %; planning is cheapest with 3).
+# a step are within 20 %, planning included).
 _BATCH_JOINS = 64
 _STEP = 3
 # Bounds on |ln ratio| that a batch may add up to: its products then neither over- nor underflow.
