@@ -19,7 +19,7 @@ from sqlbn.sources import Source, open_source
 from sqlbn.store import StoreFile
 from sqlbn.store.spec import read_spec
 
-_SETTINGS = ("memory_limit", "threads", "temp_dir", "seed")
+_SETTINGS = ("memory_limit", "threads", "temp_dir", "seed", "disk_limit")
 
 
 def _settings(options: dict[str, Any]) -> Settings:

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from sqlbn import __version__
+from sqlbn.averaging import count_average, make_tables, single_information
 from sqlbn.counts.counter import entropies, plan
 from sqlbn.counts.families import FamilyCounts, count_families
 from sqlbn.draft import Draft
@@ -59,7 +60,7 @@ class Prepared:
 def training_rows(engine: DuckDBEngine, source: Source, options: FitOptions) -> Training:
     """Rows with a target and a positive weight, from a source that is cheap to scan again."""
     target = source.column(options.target, "the target")
-    attributes = options.attributes(source)
+    attributes = options.candidates(source)
     weight = source.column(options.weight, "the weight") if options.weight else None
     if not source.rescannable:
         source = staged(engine, source, [target, *attributes, *([weight] if weight else [])])
@@ -132,18 +133,8 @@ def learn(
         prepared = prepare(engine, source, draft, options, progress)
         encoded = _encode(engine, prepared, progress)
         try:
-            info = _information(engine, encoded, options, progress)
-            structure = options.make_learner().structure(info)
-            families = {i: (i, *parents) for i, parents in enumerate(structure.parents)}
-            with progress.stage(
-                "parameters", "pass 2: counting families", encoded.rows, len(families)
-            ):
-                counts = count_families(draft, encoded, families, advance=progress.advance)
-            counts, structure, chosen = _selected(counts, structure, prepared, options, progress)
-            with progress.stage("factors", "making the tables of probabilities"):
-                counts.describe()
-                FactorTables(counts, options.smoothing).make()
-            _write_structure(draft, prepared.books, info, structure, set(counts.families))
+            fit = _fit_product if options.make_learner().averaging is None else _fit_average
+            chosen = fit(draft, encoded, prepared, options, progress)
         finally:
             discard(engine, encoded)
         write_meta(draft, {**_meta(prepared, options, progress), **chosen})
@@ -151,6 +142,46 @@ def learn(
     except BaseException:
         draft.drop()
         raise
+
+
+def _fit_product(
+    draft: Draft, encoded: Encoded, prepared: Prepared, options: FitOptions, progress: Progress
+) -> dict[str, int]:
+    """A product of P(x | parents, y): structure, counts of families, tables; what was chosen."""
+    info = _information(draft.engine, encoded, options, progress)
+    structure = options.make_learner().structure(info)
+    families = {i: (i, *parents) for i, parents in enumerate(structure.parents)}
+    with progress.stage("parameters", "pass 2: counting families", encoded.rows, len(families)):
+        counts = count_families(draft, encoded, families, advance=progress.advance)
+    counts, structure, chosen = _selected(counts, structure, prepared, options, progress)
+    with progress.stage("factors", "making the tables of probabilities"):
+        counts.describe()
+        FactorTables(counts, options.smoothing).make()
+    _write_structure(draft, prepared.books, info, structure, set(counts.families))
+    return chosen
+
+
+def _fit_average(
+    draft: Draft, encoded: Encoded, prepared: Prepared, options: FitOptions, progress: Progress
+) -> dict[str, int]:
+    """A mean of products: counts of all small sets of attributes, tables; what was chosen."""
+    learner, d = options.make_learner(), encoded.n_attributes
+    averaging = learner.averaging
+    assert averaging is not None
+    most = averaging.attributes if averaging.attributes is not None else d
+    # Only where attributes are left out must their information be known before the one pass.
+    info = _information(draft.engine, encoded, options, progress) if most < d else None
+    kept = info.order[:most] if info is not None else range(d)
+    averaged = count_average(
+        draft, encoded, averaging, kept, prepared.class_counts, options.smoothing.m, progress
+    )
+    info = info or single_information(averaged.counts, d, prepared.class_counts)
+    chosen: dict[str, int] = {}
+    with progress.stage("factors", "making the tables of probabilities"):
+        make_tables(averaged, [book.name for book in prepared.books])
+    structure = learner.structure(info)
+    _write_structure(draft, prepared.books, info, structure, set(averaged.kept))
+    return chosen
 
 
 def _encode(engine: DuckDBEngine, prepared: Prepared, progress: Progress) -> Encoded:

@@ -17,7 +17,8 @@ from sqlbn.errors import ColumnError, OptionError
 from sqlbn.evaluation.losses import Evaluation, from_sums
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier, literal
-from sqlbn.scoring.query import RESERVED, losses_sql, prediction_sql
+from sqlbn.scoring.names import RESERVED
+from sqlbn.scoring.query import losses_sql, prediction_sql
 from sqlbn.sources import Source, open_source
 from sqlbn.store import StoreFile
 from sqlbn.store.spec import ModelSpec

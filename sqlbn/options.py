@@ -10,6 +10,7 @@ from typing import Any
 from sqlbn.encode.profile import Choices
 from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
+from sqlbn.learners.registry import switch
 from sqlbn.scoring.parameters import Smoothing
 from sqlbn.sources import Source
 
@@ -26,6 +27,11 @@ class FitOptions:
     kmax: int | None = None
     select: str | None = None
     loss: str | None = None
+    n: int | None = None
+    subsumption: bool | None = None
+    weighted: bool | None = None
+    min_count: int | None = None
+    attributes: int | None = None
     loocv_sample: int | None = None
     structure_sample: int | None = None
     m: float = 1.0
@@ -59,16 +65,27 @@ class FitOptions:
             ("structure_sample", learner.uses_pairs),
         ):
             size = getattr(self, option)
-            switch = "--" + option.replace("_", "-")
             if size is not None and size < 1:
-                raise OptionError(f"{switch} {size}: give at least 1 row")
+                raise OptionError(f"{switch(option)} {size}: give at least 1 row")
             if size is not None and not useful:
-                raise OptionError(f"{switch} does nothing for the learner {self.learner}")
+                raise OptionError(f"{switch(option)} does nothing for the learner {self.learner}")
+        if learner.averaging is not None and self.backoff != "cell":
+            raise OptionError(f"--backoff does nothing for the learner {self.learner}")
 
     def make_learner(self) -> Learner:
         """The learner these options ask for."""
         return make_learner(
-            self.learner, k=self.k, kmax=self.kmax, select=self.select, loss=self.loss
+            self.learner,
+            k=self.k,
+            kmax=self.kmax,
+            select=self.select,
+            loss=self.loss,
+            n=self.n,
+            # False is what a learner does anyway.
+            subsumption=self.subsumption or None,
+            weighted=self.weighted or None,
+            min_count=self.min_count,
+            attributes=self.attributes,
         )
 
     @property
@@ -82,7 +99,7 @@ class FitOptions:
             return True
         return name not in self.exclude and (not self.columns or name in self.columns)
 
-    def attributes(self, source: Source) -> list[str]:
+    def candidates(self, source: Source) -> list[str]:
         """The columns of a source that may be attributes, in its order; names are checked."""
         chosen = {source.column(c, "--columns") for c in self.columns} or set(source.columns)
         left_out = {source.column(c, "--exclude column") for c in self.exclude}

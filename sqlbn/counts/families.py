@@ -39,7 +39,9 @@ class FamilyCounts:
         self._room = _KEPT_SHARE * draft.engine.memory_bytes
         cells = max((self.cells(i) for i in families), default=1)
         wide = "HUGEINT" if key_type(cells) == "HUGEINT" else "BIGINT"
-        draft.create(table, f"position USMALLINT, key {wide}, n {draft.n_type}")
+        number = "USMALLINT" if max(families, default=0) < 2**16 else "UINTEGER"
+        self._number_type = number
+        draft.create(table, f"position {number}, key {wide}, n {draft.n_type}")
 
     @property
     def table(self) -> str:
@@ -78,27 +80,41 @@ class FamilyCounts:
         engine = self.draft.engine
         if few_enough:
             block = Block(self.axes(position), (), cells, dense=True)
-            self._insert_array(position, dense_counts(engine, block, self.encoded))
+            self.put({position: dense_counts(engine, block, self.encoded)})
         else:
             query = family_statement(self.families[position], self.encoded)
             engine.execute(
                 f"INSERT INTO {self.table} SELECT {position}, k, n FROM ({query}) ORDER BY k"
             )
 
-    def _insert_array(self, position: int, counts: Array) -> None:
+    def put(self, arrays: Mapping[int, Array]) -> None:
+        """Insert counts that are at hand, for several families in one statement."""
         import pyarrow as pa
 
-        flat = counts.reshape(-1)
-        keys = np.flatnonzero(flat)
+        positions, keys, numbers = [], [], []
+        for position, counts in arrays.items():
+            flat = counts.reshape(-1)
+            seen = np.flatnonzero(flat)
+            positions.append(np.full(len(seen), position, np.uint32))
+            keys.append(seen)
+            numbers.append(flat[seen])
+            if counts.nbytes <= self._room:
+                self._room -= counts.nbytes
+                self._arrays[position] = counts
         engine = self.draft.engine
-        view = engine.register(pa.table({"key": keys, "n": flat[keys]}))
+        view = engine.register(
+            pa.table(
+                {
+                    "p": np.concatenate(positions),
+                    "k": np.concatenate(keys),
+                    "n": np.concatenate(numbers),
+                }
+            )
+        )
         try:
-            engine.execute(f"INSERT INTO {self.table} SELECT {position}, key, n FROM {view}")
+            engine.execute(f"INSERT INTO {self.table} SELECT p, k, n FROM {view}")
         finally:
             engine.unregister(view)
-        if counts.nbytes <= self._room:
-            self._room -= counts.nbytes
-            self._arrays[position] = counts
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -140,7 +156,7 @@ class FamilyCounts:
         for position, family in families.items():
             level = len(family) - 1
             if position in self._arrays:
-                result._insert_array(position, self.array(position, level))
+                result.put({position: self.array(position, level)})
                 continue
             codes = self.codes(position)
             query = render(
@@ -169,7 +185,7 @@ class FamilyCounts:
                 rows.append((position, axis, variable, radix, str(stride)))
         self.draft.fill(
             "families",
-            "position USMALLINT, axis USMALLINT, variable USMALLINT, radix UINTEGER, "
+            f"position {self._number_type}, axis USMALLINT, variable USMALLINT, radix UINTEGER, "
             "stride HUGEINT",
             rows,
         )

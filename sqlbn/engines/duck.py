@@ -46,6 +46,8 @@ class DuckDBEngine:
         if self.settings.memory_limit is not None:
             size = memory_bytes(self.settings.memory_limit)
             self.execute(f"SET memory_limit = '{size} bytes'")
+        if self.settings.disk_bytes is not None:
+            self.execute(f"SET max_temp_directory_size = '{self.settings.disk_bytes} bytes'")
         if self.settings.threads is not None:
             self.execute(f"SET threads = {int(self.settings.threads)}")
 

@@ -20,25 +20,38 @@ class Settings:
     threads: int | None = None
     temp_dir: str | Path | None = None
     seed: int = 0
+    disk_limit: str | None = None
 
     def __post_init__(self) -> None:
         if self.memory_limit is not None:
             memory_bytes(self.memory_limit)
+        if self.disk_limit is not None:
+            size_bytes(self.disk_limit, "--disk-limit")
         if self.threads is not None and self.threads < 1:
             raise OptionError(f"--threads {self.threads}: give at least 1")
 
+    @property
+    def disk_bytes(self) -> int | None:
+        """The bytes that may lie in the scratch folder; None: as many as there is room for."""
+        return size_bytes(self.disk_limit, "--disk-limit") if self.disk_limit is not None else None
+
 
 def memory_bytes(text: str) -> int:
+    """A limit on memory in bytes; less than the engine can work with is an error."""
+    size = size_bytes(text, "--memory-limit")
+    if size < 50 * 10**6:
+        raise OptionError(f"--memory-limit {text}: the engine needs at least 50MB")
+    return size
+
+
+def size_bytes(text: str, option: str) -> int:
     """Bytes in a size such as '1GB', '512 MiB' or '0.5gb'.
 
-    >>> memory_bytes("1GB"), memory_bytes("1 GiB")
+    >>> size_bytes("1GB", "--memory-limit"), size_bytes("1 GiB", "--memory-limit")
     (1000000000, 1073741824)
     """
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(I?)B?\s*", text.upper())
     if not match or (match[3] and not match[2]):
-        raise OptionError(f"--memory-limit {text!r} is not a size: write for example 1GB or 512MB")
+        raise OptionError(f"{option} {text!r} is not a size: write for example 1GB or 512MB")
     factor = _BINARY[match[2]] if match[3] else _UNITS[match[2]]
-    size = int(float(match[1]) * factor)
-    if size < 50 * 10**6:
-        raise OptionError(f"--memory-limit {text}: the engine needs at least 50MB")
-    return size
+    return int(float(match[1]) * factor)

@@ -8,7 +8,7 @@ from sqlbn.encode.shuffle import shuffle_sql
 from sqlbn.engines import DuckDBEngine
 from sqlbn.options import FitOptions
 from sqlbn.quoting import identifier, literal
-from sqlbn.scoring.query import RESERVED
+from sqlbn.scoring.names import RESERVED
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
 from sqlbn.templates import render
@@ -26,7 +26,7 @@ def deal(
     means sorted by class first: every n-th place is then a fair share of each class.
     """
     target = source.column(options.target, "the target")
-    names = [target, *options.attributes(source)]
+    names = [target, *options.candidates(source)]
     if options.weight is not None:
         names.append(source.column(options.weight, "the weight"))
     if source.row_key is None or not source.rescannable:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sqlbn.errors import OptionError
+from sqlbn.learners.ande import ALIASES, Ande
 from sqlbn.learners.base import Learner
 from sqlbn.learners.kdb import Kdb
 from sqlbn.learners.nb import NaiveBayes
 from sqlbn.learners.skdb import Skdb
 from sqlbn.learners.tan import Tan
 
-LEARNERS: dict[str, type[Learner]] = {c.name: c for c in (NaiveBayes, Tan, Kdb, Skdb)}
+Option = int | float | str | bool | None
+
+LEARNERS: dict[str, type[Learner]] = {c.name: c for c in (NaiveBayes, Tan, Kdb, Skdb, Ande)}
 
 # Which options each learner takes, and how it is made of them.
 _MAKERS: dict[str, Callable[..., Learner]] = {
@@ -19,24 +22,36 @@ _MAKERS: dict[str, Callable[..., Learner]] = {
     "tan": Tan,
     "kdb": Kdb,
     "skdb": Skdb,
+    "ande": Ande,
 }
 _TAKES: dict[str, set[str]] = {
     "nb": set(),
     "tan": set(),
     "kdb": {"k"},
     "skdb": {"kmax", "select", "loss"},
+    "ande": {"n", "subsumption", "weighted", "min_count", "attributes", "select", "loss"},
 }
 
 
-def make_learner(name: str, **options: int | float | str | None) -> Learner:
+def make_learner(name: str, **options: Option) -> Learner:
     """The learner of that name; an option it does not know is an error, not ignored."""
-    if name not in LEARNERS:
-        raise OptionError(f"there is no learner {name!r}; choose one of {', '.join(LEARNERS)}")
     given = {key: value for key, value in options.items() if value is not None}
+    if name in ALIASES:
+        for key in ALIASES[name].keys() & given.keys():
+            raise OptionError(f"{switch(key)} is already said by the name {name}; use ande")
+        name, given = "ande", {**given, **ALIASES[name]}
+    if name not in LEARNERS:
+        known = ", ".join([*LEARNERS, *ALIASES])
+        raise OptionError(f"there is no learner {name!r}; choose one of {known}")
     for key in given:
         if key not in _TAKES[name]:
             takers = [n for n, keys in _TAKES.items() if key in keys]
             raise OptionError(
-                f"--{key} is not for the learner {name}; it goes with {', '.join(takers)}"
+                f"{switch(key)} is not for the learner {name}; it goes with {', '.join(takers)}"
             )
     return _MAKERS[name](**given)
+
+
+def switch(option: str) -> str:
+    """An option as the command line spells it."""
+    return "--" + option.replace("_", "-")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar, cast, get_args
 
 from sqlbn.errors import OptionError
-from sqlbn.learners.base import Selection
+from sqlbn.learners.base import Selection, checked_loss
 from sqlbn.learners.kdb import Kdb
-from sqlbn.scoring.loo_losses import LOSSES
 from sqlbn.structure.selection import Select
 
 
@@ -22,13 +21,11 @@ class Skdb(Kdb):
             raise OptionError(f"--kmax {kmax}: give 0 or more parents")
         if select not in get_args(Select):
             raise OptionError(f"--select {select}: choose both, attributes or k")
-        if loss not in LOSSES:
-            raise OptionError(f"--loss {loss}: choose one of {', '.join(LOSSES)}")
         super().__init__(kmax)
         self._selection = Selection(
             ks=tuple([kmax] if select == "attributes" else range(kmax + 1)),
             select=cast(Select, select),
-            loss=loss,
+            loss=checked_loss(loss),
         )
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Role = Literal["base", "cell", "parents"]
+Role = Literal["base", "cell", "parents", "child", "sparse"]
 
 # Log probabilities that a complete table may hold; past that, deep levels of back-off hold only
 # the cells that were seen and are joined one after the other. Complete tables score faster (54
@@ -28,6 +28,9 @@ class Factor:
     A `base` has a row for every key. A chain belongs to one attribute: its base, and before it
     `cell` and `parents` tables of deeper levels of back-off that hold only what was seen.
     `members` are the attributes whose probabilities are multiplied into it.
+
+    In an averaging model the key starts with the number of a super parent's value: a `child` has
+    a row for every key, a `sparse` one only for what was seen.
     """
 
     number: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 from sqlbn.counts.packing import packed_sql
 from sqlbn.encode.codebook import (
@@ -16,7 +15,10 @@ from sqlbn.encode.codebook import (
     column_sql,
 )
 from sqlbn.quoting import identifier, literal, relation_sql
+from sqlbn.scoring.average_query import averaged_scores
 from sqlbn.scoring.factors import Factor
+from sqlbn.scoring.names import NAMES
+from sqlbn.scoring.superparents import SuperParents
 from sqlbn.templates import render
 
 # Scores closer than this are a tie, and go to the class with the lowest code: the last bits of a
@@ -29,18 +31,6 @@ _MOST_INNER_JOINS = 24
 # Joins between two additions to the running scores: the class columns of a joined table are carried
 # through all later joins until they are added up.
 _BATCH = 8
-
-# Every name of ours inside a query starts like this, to stay clear of the user's columns.
-RESERVED = "__sqlbn_"
-_NAMES = SimpleNamespace(
-    score=f"{RESERVED}s",
-    weight=f"{RESERVED}e",
-    top=f"{RESERVED}top",
-    y=f"{RESERVED}y",
-    w=f"{RESERVED}w",
-    code=f"{RESERVED}c",
-    key=f"{RESERVED}k",
-)
 
 
 @dataclass(frozen=True)
@@ -59,6 +49,8 @@ class Scorer:
     same_type: frozenset[str]
     log_prior: tuple[float, ...]
     factors: tuple[Factor, ...]
+    m: float
+    supers: SuperParents | None = None
 
     @property
     def tables(self) -> BookTables:
@@ -78,14 +70,14 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
     """
     scored = _scores(scorer, relation, [], reorder)
     n = len(scorer.class_names)
-    scores = [f"{_NAMES.score}{j}" for j in range(n)]
-    weights = [f"{_NAMES.weight}{j}" for j in range(n)]
+    scores = [f"{NAMES.score}{j}" for j in range(n)]
+    weights = [f"{NAMES.weight}{j}" for j in range(n)]
     return render(
         "probabilities",
-        names=_NAMES,
+        names=NAMES,
         scored=scored,
         scores=scores,
-        inner_names=[*scores, *weights, _NAMES.top],
+        inner_names=[*scores, *weights, NAMES.top],
         classes=[
             {"value": category_sql(scorer.target, name), "column": identifier(column)}
             for name, column in zip(scorer.class_names, scorer.probability_columns, strict=True)
@@ -100,13 +92,13 @@ def losses_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
     """Sums of losses by true and predicted class; rows of unknown class get code n_classes."""
     target = column_sql("i", scorer.target.name)
     truth = code_sql(scorer.target, target, "dy")
-    extra = [(truth, _NAMES.y), (weight or "1", _NAMES.w)]
+    extra = [(truth, NAMES.y), (weight or "1", NAMES.w)]
     n = len(scorer.class_names)
     return render(
         "losses",
-        names=_NAMES,
+        names=NAMES,
         scored=_scores(scorer, relation, extra, reorder=False),
-        scores=[f"{_NAMES.score}{j}" for j in range(n)],
+        scores=[f"{NAMES.score}{j}" for j in range(n)],
         classes=range(n),
         tie=literal(TIE),
     )
@@ -114,12 +106,15 @@ def losses_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
 
 def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder: bool) -> str:
     """Rows with log scores; with all input columns, or with `extra` expressions in their place."""
-    keys = [{"sql": _key(scorer, f), "alias": f"{_NAMES.key}{f.number}"} for f in scorer.factors]
+    coded = _codes(scorer, relation, extra)
+    if scorer.supers is not None:
+        return averaged_scores(scorer, scorer.supers, coded, reorder, in_order=not extra)
+    keys = [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in scorer.factors]
     scored = render(
         "keys",
-        names=_NAMES,
-        coded=_codes(scorer, relation, extra),
-        codes=[f"{_NAMES.code}{v}" for v in scorer.used],
+        names=NAMES,
+        coded=coded,
+        codes=[f"{NAMES.code}{v}" for v in scorer.used],
         keys=keys,
         starts=[literal(prior) for prior in scorer.log_prior],
     )
@@ -142,7 +137,7 @@ def _codes(scorer: Scorer, relation: str, extra: list[tuple[str, str]]) -> str:
     for v in scorer.used:
         book, column, joined = scorer.books[v], column_sql("i", scorer.books[v].name), f"d{v}"
         same = book.name in scorer.same_type
-        codes.append({"code": code_sql(book, column, joined, same), "alias": f"{_NAMES.code}{v}"})
+        codes.append({"code": code_sql(book, column, joined, same), "alias": f"{NAMES.code}{v}"})
         if book.is_joined:
             categories = scorer.tables.categories
             joins.append(categories_join_sql(book, column, categories, joined, same))
@@ -152,7 +147,7 @@ def _codes(scorer: Scorer, relation: str, extra: list[tuple[str, str]]) -> str:
 
 def _key(scorer: Scorer, factor: Factor) -> str:
     return packed_sql(
-        [f"{_NAMES.code}{v}" for v in factor.variables],
+        [f"{NAMES.code}{v}" for v in factor.variables],
         [scorer.books[v].slots for v in factor.variables],
     )
 
@@ -173,7 +168,7 @@ def _score_batch(
     n = len(scorer.class_names)
     sums = []
     for j in range(n):
-        terms = [f"s.{_NAMES.score}{j}"]
+        terms = [f"s.{NAMES.score}{j}"]
         for chain in chains:
             columns = [f"f{f.number}.l_{j}" for f in chain]
             terms.append(columns[0] if len(columns) == 1 else f"COALESCE({', '.join(columns)})")
@@ -182,11 +177,11 @@ def _score_batch(
     factors = sorted((f for chain in chains for f in chain), key=lambda f: f.role != "base")
     return render(
         "score_batch",
-        names=_NAMES,
+        names=NAMES,
         scored=scored,
         spent=[
-            *(f"{_NAMES.key}{f.number}" for f in factors),
-            *(f"{_NAMES.score}{j}" for j in range(n)),
+            *(f"{NAMES.key}{f.number}" for f in factors),
+            *(f"{NAMES.score}{j}" for j in range(n)),
         ],
         sums=sums,
         joins=[
@@ -194,7 +189,7 @@ def _score_batch(
                 "kind": "JOIN" if f.role == "base" and not outer else "LEFT JOIN",
                 "table": relation_sql(scorer.prefix, f.table),
                 "alias": f"f{f.number}",
-                "key": f"{_NAMES.key}{f.number}",
+                "key": f"{NAMES.key}{f.number}",
             }
             for f in factors
         ],

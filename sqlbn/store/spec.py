@@ -17,6 +17,8 @@ from sqlbn.quoting import literal, relation_sql
 from sqlbn.scoring.estimates import log_prior
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.query import Scorer
+from sqlbn.scoring.superparents import SuperParents
+from sqlbn.store.supers import read_supers
 from sqlbn.templates import render
 
 # Raised when the meaning of a stored table changes; a newer file is refused, an older one migrated.
@@ -49,6 +51,7 @@ class ModelSpec:
     selected: tuple[int, ...]
     parents: tuple[tuple[int, ...], ...]
     factors: tuple[Factor, ...]
+    supers: SuperParents | None = None
 
     @property
     def m(self) -> float:
@@ -75,6 +78,8 @@ class ModelSpec:
             books=self.books,
             log_prior=tuple(log_prior(self.class_counts, self.m)),
             factors=self.factors,
+            m=self.m,
+            supers=self.supers,
         )
 
     def cpt_sql(self, position: int, prefix: str | None) -> str:
@@ -168,13 +173,14 @@ def _read_spec(draft: Draft) -> ModelSpec:
         )
     classes = engine.rows(f'SELECT class, n, "column" FROM {table("classes")} ORDER BY code')
     names = tuple(str(row[0]) for row in classes)
+    books = _read_books(draft)
     return ModelSpec(
         meta=meta,
         target=class_codebook(meta["target"], plain_type(meta["target_type"]), names),
         class_names=names,
         class_counts=tuple(float(row[1]) for row in classes),
         probability_columns=tuple(str(row[2]) for row in classes),
-        books=_read_books(draft),
+        books=books,
         selected=tuple(
             int(row[0])
             for row in engine.rows(
@@ -183,6 +189,7 @@ def _read_spec(draft: Draft) -> ModelSpec:
         ),
         parents=_read_parents(draft),
         factors=_read_factors(draft),
+        supers=read_supers(draft, books),
     )
 
 

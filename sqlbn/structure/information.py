@@ -57,6 +57,12 @@ def information(sums: Mapping[Family, float], d: int, total: float) -> Informati
     return Information(_rounded(mi), _rounded(cmi))
 
 
+def joint_mi(with_class: float, alone: float, of_class: float, total: float) -> float:
+    """MI of several attributes, taken as one, with the class: from three sums of n ln n."""
+    mi = (with_class - alone - of_class + total * math.log(total)) / total
+    return float(_rounded(np.array([mi]))[0])
+
+
 def _rounded(values: Matrix) -> Matrix:
     # Adding zero turns -0.0 into 0.0.
     rounded: Matrix = np.maximum(np.round(values, DECIMALS), 0.0) + 0.0

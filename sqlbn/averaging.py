@@ -1,0 +1,125 @@
+"""The fit of an averaging learner: one pass counts all small sets of attributes, and that is all.
+
+With a selection, a second pass leaves every row out in turn and keeps the best first attributes.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sqlbn.counts.counter import n_log_n
+from sqlbn.counts.cover import Family
+from sqlbn.counts.subsets import (
+    SubsetCounts,
+    SubsetPlan,
+    count_subsets,
+    plan_subsets,
+    readable_bytes,
+)
+from sqlbn.draft import Draft
+from sqlbn.encode.encoded import Encoded
+from sqlbn.errors import OptionError
+from sqlbn.learners.base import Averaging
+from sqlbn.progress import Progress
+from sqlbn.scoring.super_tables import SuperTables, find_implications
+from sqlbn.scoring.superparents import SuperParents, turns
+from sqlbn.store.supers import write_subsumptions, write_supers
+from sqlbn.structure.information import Information, joint_mi
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """What is known when all sets have been counted."""
+
+    averaging: Averaging
+    counts: SubsetCounts
+    kept: tuple[int, ...]
+    weights: dict[Family, float] | None
+    class_counts: tuple[float, ...]
+    m: float
+
+    def super_parents(self) -> SuperParents:
+        """The super parents over the kept attributes; what implies what is not yet known."""
+        drops = self.averaging.min_count is not None
+        sets, weights = turns(self.kept, self.averaging.n, self.weights)
+        cards = self.counts.encoded.cards[:-1]
+        return SuperParents(
+            sets=sets,
+            weights=weights,
+            radices=tuple(card + 1 + drops for card in cards),
+            drops=drops,
+            implied=((),) * len(cards),
+            n_seen=0,
+        )
+
+
+def plan_average(
+    encoded: Encoded, kept: Sequence[int], averaging: Averaging, room: int
+) -> SubsetPlan:
+    """The plan of the counting pass, or an error where its counts would not fit in `room` bytes."""
+    plan = plan_subsets(encoded, kept, averaging.n + 1)
+    if plan.n_bytes > room:
+        raise OptionError(
+            f"{plan}, but {readable_bytes(room)} of disk may be used: keep fewer attributes with "
+            "--attributes, use --n 1 or fewer --bins, or raise --disk-limit"
+        )
+    return plan
+
+
+def count_average(
+    draft: Draft,
+    encoded: Encoded,
+    averaging: Averaging,
+    kept: Sequence[int],
+    class_counts: Sequence[float],
+    m: float,
+    progress: Progress,
+) -> Averaged:
+    """The one pass over the rows, and the weights of the super parents."""
+    plan = plan_average(encoded, kept, averaging, disk_room(draft))
+    with progress.stage("structure", f"counting {plan}", encoded.rows, len(plan.blocks)):
+        counts = count_subsets(draft, encoded, plan, progress.advance)
+        weights = None
+        if averaging.weighted:
+            sets, _ = turns(kept, averaging.n, None)
+            weights = {s: subset_mi(counts, s, class_counts) for s in sets if s}
+    return Averaged(averaging, counts, tuple(sorted(kept)), weights, tuple(class_counts), m)
+
+
+def disk_room(draft: Draft) -> int:
+    """Bytes that may be written to the scratch folder."""
+    limit = draft.engine.settings.disk_bytes
+    return limit if limit is not None else shutil.disk_usage(draft.engine.scratch.folder).free
+
+
+def subset_mi(counts: SubsetCounts, subset: Family, class_counts: Sequence[float]) -> float:
+    """MI of a set of attributes, taken as one variable, with the class."""
+    cells = counts.seen(subset)
+    classes = np.asarray(class_counts, float)
+    return joint_mi(
+        n_log_n(cells.counts), n_log_n(cells.totals), n_log_n(classes), float(classes.sum())
+    )
+
+
+def single_information(counts: SubsetCounts, d: int, class_counts: Sequence[float]) -> Information:
+    """MI of every attribute, from counts of all of them."""
+    mi = [subset_mi(counts, (i,), class_counts) for i in range(d)]
+    return Information(np.array(mi, float), None)
+
+
+def make_tables(averaged: Averaged, names: Sequence[str]) -> None:
+    """The tables that scoring joins, and those that say what the model is."""
+    counts, draft = averaged.counts, averaged.counts.draft
+    counts.describe()
+    supers = averaged.super_parents()
+    tables = SuperTables(counts, supers, averaged.kept, averaged.class_counts, averaged.m)
+    tables.make()
+    write_supers(draft, supers, tables.seen, names)
+    if averaged.averaging.min_count is not None:
+        found = find_implications(counts, averaged.kept, averaged.averaging.min_count)
+        tables.make_implied(found)
+        write_subsumptions(draft, found, names)

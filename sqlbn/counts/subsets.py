@@ -1,0 +1,167 @@
+"""Counts of all small sets of attributes with the class: what averaging learners are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.counts.counter import dense_counts, plan
+from sqlbn.counts.cover import Block, Family, cells_of
+from sqlbn.counts.families import FamilyCounts
+from sqlbn.counts.marginals import marginals
+from sqlbn.draft import Draft
+from sqlbn.encode.encoded import Encoded
+
+Array = npt.NDArray[Any]
+
+# Cells that are collected before they are inserted: a statement costs as much as 100,000 rows.
+_INSERTED_TOGETHER = 1 << 20
+# A row of the table of counts: position, key, number.
+_BYTES_A_COUNT = 20
+# Up to so many cells a set is read into an array; past that only the cells that were seen.
+_ARRAY_CELLS = 1 << 21
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The cells of a set that were seen: their codes (one row a cell) and counts by class."""
+
+    codes: Array
+    counts: Array
+
+    @property
+    def totals(self) -> Array:
+        """Rows in each cell, whatever their class."""
+        found: Array = self.counts.sum(axis=1)
+        return found
+
+
+@dataclass(frozen=True)
+class SubsetPlan:
+    """What counting all sets of up to `size` of the attributes takes."""
+
+    subsets: tuple[Family, ...]
+    blocks: tuple[Block, ...]
+    cells: int
+    n_bytes: int
+
+    def __str__(self) -> str:
+        return (
+            f"{len(self.subsets):,} sets of attributes in {len(self.blocks):,} blocks, "
+            f"{self.cells:,} cells, up to {readable_bytes(self.n_bytes)}"
+        )
+
+
+def readable_bytes(size: int) -> str:
+    """A size for people.
+
+    >>> readable_bytes(1_234_567)
+    '1.2 MB'
+    """
+    value, unit = float(size), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.1f} {unit}" if unit != "B" else f"{size} B"
+
+
+def plan_subsets(encoded: Encoded, kept: Sequence[int], size: int) -> SubsetPlan:
+    """The covering plan for all sets of 1 to `size` of the kept attributes, and its cost."""
+    subsets = [s for n in range(1, size + 1) for s in combinations(sorted(kept), n)]
+    families = [(*s, encoded.class_variable) for s in subsets]
+    cells = [cells_of(f, encoded.cards) for f in families]
+    seen = sum(min(n, encoded.rows) for n in cells)
+    return SubsetPlan(
+        tuple(subsets), tuple(plan(families, encoded)), sum(cells), seen * _BYTES_A_COUNT
+    )
+
+
+class SubsetCounts(FamilyCounts):
+    """A table of counts (position, key, n), one family a set of attributes in schema order.
+
+    A single attribute has its own position; larger sets are numbered after the last attribute.
+    """
+
+    def __init__(
+        self, draft: Draft, encoded: Encoded, subsets: Collection[Family], table: str = "counts"
+    ) -> None:
+        larger = [s for s in subsets if len(s) > 1]
+        families: dict[int, Family] = {s[0]: s for s in subsets if len(s) == 1}
+        families |= {encoded.n_attributes + at: s for at, s in enumerate(larger)}
+        super().__init__(draft, encoded, families, table)
+        self._numbers = {s: number for number, s in families.items()}
+
+    def is_array(self, subset: Family) -> bool:
+        """Whether the set's cells are few enough to be read as an array."""
+        return self.cells(self._numbers[subset]) <= _ARRAY_CELLS
+
+    def array_of(self, subset: Family) -> Array:
+        """The counts of a set: its attributes in order, then the class."""
+        number = self._numbers[subset]
+        return self.array(number, self.depth(number))
+
+    def seen(self, subset: Family) -> Cells:
+        """The cells of a set that were seen, in the order of their keys."""
+        number, n_classes = self._numbers[subset], self.n_classes
+        if self.is_array(subset):
+            counts = self.array_of(subset)
+            codes = np.argwhere(counts.sum(axis=-1) > 0)
+            return Cells(codes, counts[tuple(codes.T)].astype(float))
+        found = self.draft.engine.arrays(
+            f"SELECT (key // {n_classes})::BIGINT AS cell, (key % {n_classes})::BIGINT AS y, n "
+            f"FROM {self.table} WHERE position = {number} ORDER BY key"
+        )
+        keys, at = np.unique(found["cell"], return_inverse=True)
+        matrix = np.zeros((len(keys), n_classes))
+        matrix[at, found["y"]] = found["n"]
+        radices = self.radices(number)[:-1]
+        codes = np.stack(np.unravel_index(keys, radices), axis=1)
+        return Cells(codes, matrix)
+
+    def keep(self, attributes: Collection[int]) -> SubsetCounts:
+        """The counts of the sets of fewer attributes, in place of these."""
+        left = {n: family for n, family in self.families.items() if set(family) <= set(attributes)}
+        self.families = left
+        self._numbers = {s: number for number, s in left.items()}
+        listed = ", ".join(map(str, left)) or "NULL"
+        self.draft.engine.execute(
+            f"DELETE FROM {self.table} WHERE NOT COALESCE(position IN ({listed}), false)"
+        )
+        return self
+
+
+def count_subsets(
+    draft: Draft,
+    encoded: Encoded,
+    subsets: SubsetPlan,
+    advance: Callable[[], None] = lambda: None,
+) -> SubsetCounts:
+    """One pass: every block of the plan counted, its sets summed out and inserted."""
+    counts = SubsetCounts(draft, encoded, subsets.subsets)
+    numbers = {s: number for number, s in counts.families.items()}
+    waiting: dict[int, Array] = {}
+    for block in subsets.blocks:
+        if block.dense:
+            table = dense_counts(draft.engine, block, encoded)
+            for family, summed in marginals(table, block.variables, block.families):
+                waiting[numbers[family[:-1]]] = np.ascontiguousarray(summed)
+        else:
+            counts.count(numbers[block.families[0][:-1]])
+        if sum(a.size for a in waiting.values()) > _INSERTED_TOGETHER:
+            _insert(counts, waiting)
+        advance()
+    _insert(counts, waiting)
+    return counts
+
+
+def _insert(counts: SubsetCounts, waiting: dict[int, Array]) -> None:
+    if waiting:
+        ordered: Mapping[int, Array] = dict(sorted(waiting.items()))
+        counts.put(ordered)
+        waiting.clear()

@@ -1,0 +1,82 @@
+"""Averaged n-dependence estimators: every set of n attributes takes its turn as parents."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlbn.errors import OptionError
+from sqlbn.learners.base import Averaging, Learner, Selection, checked_loss
+from sqlbn.structure.information import Information
+from sqlbn.structure.parents import Structure, no_parents
+
+MIN_COUNT = 100
+
+# The names that the paper gives to the variants.
+ALIASES: dict[str, dict[str, int | bool]] = {
+    f"a{n}de{suffix}": {"n": n, **dict.fromkeys(flags, True)}
+    for n in (1, 2)
+    for suffix, flags in {
+        "": (),
+        "-s": ("subsumption",),
+        "-w": ("weighted",),
+        "-sw": ("subsumption", "weighted"),
+    }.items()
+}
+
+
+class Ande(Learner):
+    """The mean of all models in which the same n attributes are parents of all others."""
+
+    name: ClassVar[str] = "ande"
+    summary: ClassVar[str] = "averaged n-dependence estimators (a1de, a2de): no structure search"
+
+    def __init__(
+        self,
+        n: int = 1,
+        subsumption: bool = False,
+        weighted: bool = False,
+        min_count: int | None = None,
+        attributes: int | None = None,
+        select: str | None = None,
+        loss: str | None = None,
+    ) -> None:
+        if n not in (1, 2):
+            raise OptionError(f"--n {n}: choose 1 or 2")
+        if min_count is not None and not subsumption:
+            raise OptionError("--min-count goes with --subsumption")
+        if min_count is not None and min_count < 0:
+            raise OptionError(f"--min-count {min_count}: give 0 or more rows")
+        if attributes is not None and attributes < 1:
+            raise OptionError(f"--attributes {attributes}: keep at least 1")
+        if select not in (None, "attributes"):
+            raise OptionError(f"--select {select}: ande can choose attributes, and nothing else")
+        if loss is not None and select is None:
+            raise OptionError("--loss goes with --select attributes")
+        threshold = MIN_COUNT if min_count is None else min_count
+        self._averaging = Averaging(n, weighted, threshold if subsumption else None, attributes)
+        self._selection = (
+            Selection((n,), "attributes", checked_loss(loss or "rmse")) if select else None
+        )
+
+    @property
+    def averaging(self) -> Averaging:
+        return self._averaging
+
+    @property
+    def selection(self) -> Selection | None:
+        return self._selection
+
+    def structure(self, info: Information) -> Structure:
+        return no_parents(info)
+
+    def options(self) -> dict[str, int | float | str]:
+        found: dict[str, int | float | str] = {"n": self._averaging.n}
+        found["weighted"] = self._averaging.weighted
+        found["subsumption"] = self._averaging.min_count is not None
+        if self._averaging.min_count is not None:
+            found["min_count"] = self._averaging.min_count
+        if self._averaging.attributes is not None:
+            found["attributes"] = self._averaging.attributes
+        if self._selection is not None:
+            found |= {"select": self._selection.select, "loss": self._selection.loss}
+        return found

@@ -1,0 +1,170 @@
+"""Sums of products in the scoring compiler: a row is unfolded into one a super parent.
+
+Each of these rows is scored like naive Bayes, by joins on (super parent's value, attributes);
+their exponentials are added up by row. The query grows with the number of attributes, not with
+that of super parents: a plan with a join for each pair of attributes would take minutes to make
+(54 attributes: 288 joins 16 s, a thousand would be needed).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sqlbn.counts.packing import packed_sql
+from sqlbn.quoting import literal, relation_sql
+from sqlbn.scoring.factors import Factor
+from sqlbn.scoring.names import NAMES
+from sqlbn.scoring.superparents import SUPER_TABLE, SuperParents, subsumed_table
+from sqlbn.templates import render
+
+if TYPE_CHECKING:
+    from sqlbn.scoring.query import Scorer
+
+# Terms of one row are added up in steps of e^512, and steps put together at the end.
+_STEP = 512.0
+_LEVEL_STEP = 1 << 32
+LEAST_SUM = 1e-300
+# Joins between two additions to the running scores.
+_BATCH = 9
+
+
+def averaged_scores(
+    scorer: Scorer, supers: SuperParents, coded: str, reorder: bool, in_order: bool
+) -> str:
+    """Rows of a query with codes, in their order, with log scores in place of the codes."""
+    n_classes = range(len(scorer.class_names))
+    codes = [f"{NAMES.code}{v}" for v in scorer.used]
+    outer = reorder and len(scorer.factors) > 24
+    return render(
+        "average",
+        names=NAMES,
+        coded=coded,
+        terms=_terms(scorer, supers, outer),
+        classes=n_classes,
+        scores=[f"{NAMES.score}{j}" for j in n_classes],
+        spent=[NAMES.row, *codes],
+        step=literal(_STEP),
+        level_step=_LEVEL_STEP,
+        least=literal(LEAST_SUM),
+        in_order=in_order,
+    )
+
+
+def _terms(scorer: Scorer, supers: SuperParents, outer: bool) -> str:
+    """One row a row and super parent, with the log scores of all attributes."""
+    n_classes = len(scorer.class_names)
+    sparse = any(f.role == "sparse" for f in scorer.factors)
+    scored = render(
+        "average_terms",
+        names=NAMES,
+        keys=[
+            {"sql": _child_key(supers, f), "alias": f"{NAMES.key}{f.number}"}
+            for f in scorer.factors
+        ],
+        classes=range(n_classes),
+        divided=range(n_classes if sparse else 0),
+        codes=[f"{NAMES.code}{v}" for v in scorer.used],
+        supers=[
+            _super_key(supers, subset, offset)
+            for subset, offset in zip(supers.sets, supers.offsets, strict=True)
+        ],
+        coded=_subsumed(scorer, supers, outer),
+        table=relation_sql(scorer.prefix, SUPER_TABLE),
+    )
+    for start in range(0, len(scorer.factors), _BATCH):
+        scored = _batch(scorer, supers, scored, scorer.factors[start : start + _BATCH], outer)
+    return scored
+
+
+def _super_key(supers: SuperParents, subset: Sequence[int], offset: int) -> str:
+    columns = [f"{NAMES.code}{v}" for v in subset]
+    key = packed_sql(columns, [supers.radices[v] for v in subset])
+    return f"{offset}::{supers.key_type} + ({key})"
+
+
+def _child_key(supers: SuperParents, factor: Factor) -> str:
+    """The number of the super parent's value, then the codes of the attributes."""
+    radices = [supers.radices[v] for v in factor.variables]
+    columns = [f"k.{NAMES.code}{v}" for v in factor.variables]
+    key = packed_sql(["p.number", *columns], [supers.n_seen, *radices])
+    if factor.role == "sparse" and supers.drops:
+        # No key, no join: a dropped value is told by that.
+        return f"CASE WHEN {columns[0]} < {radices[0] - 1} THEN {key} END"
+    return key
+
+
+def _subsumed(scorer: Scorer, supers: SuperParents, outer: bool) -> str:
+    """Rows with codes, implied values marked as dropped."""
+    if not any(supers.implied):
+        return f"FROM {NAMES.rows}"
+    implying: dict[int, list[int]] = {v: [] for v in scorer.used}
+    for special, generals in enumerate(supers.implied):
+        for general in generals:
+            implying[general].append(special)
+    codes = []
+    for v in scorer.used:
+        code = f"s.{NAMES.code}{v}"
+        said = " OR ".join(f"t{j}.i_{v} = {code}" for j in implying[v])
+        sql = f"CASE WHEN {said} THEN {supers.radices[v] - 1} ELSE {code} END" if said else code
+        codes.append({"sql": sql, "alias": f"{NAMES.code}{v}"})
+    return render(
+        "subsumed",
+        names=NAMES,
+        rows=NAMES.rows,
+        codes=codes,
+        joins=[
+            {
+                "kind": "LEFT JOIN" if outer else "JOIN",
+                "table": relation_sql(scorer.prefix, subsumed_table(j)),
+                "alias": f"t{j}",
+                "code": f"{NAMES.code}{j}",
+            }
+            for j, generals in enumerate(supers.implied)
+            if generals
+        ],
+    )
+
+
+def _batch(
+    scorer: Scorer, supers: SuperParents, scored: str, factors: Sequence[Factor], outer: bool
+) -> str:
+    """Some more attributes: their logarithms joined and added."""
+    classes = range(len(scorer.class_names))
+    sums = []
+    for j in classes:
+        terms = [f"s.{NAMES.score}{j}"]
+        terms += [_term(scorer, supers, factor, j) for factor in factors]
+        sums.append(" + ".join(terms))
+    return render(
+        "score_batch",
+        names=NAMES,
+        scored=scored,
+        spent=[
+            *(f"{NAMES.key}{f.number}" for f in factors),
+            *(f"{NAMES.score}{j}" for j in classes),
+        ],
+        sums=sums,
+        joins=[
+            {
+                "kind": "JOIN" if f.role == "child" and not outer else "LEFT JOIN",
+                "table": relation_sql(scorer.prefix, f.table),
+                "alias": f"f{f.number}",
+                "key": f"{NAMES.key}{f.number}",
+            }
+            for f in sorted(factors, key=lambda f: f.role != "child")
+        ],
+    )
+
+
+def _term(scorer: Scorer, supers: SuperParents, factor: Factor, j: int) -> str:
+    column = f"f{factor.number}.l_{j}"
+    if factor.role == "child":
+        return column
+    share = scorer.m / scorer.books[factor.variables[0]].n_values
+    unseen = f"s.{NAMES.divisor}{j} + {literal(math.log(share))}"
+    term = f"COALESCE({column}, {unseen})"
+    if supers.drops:
+        term = f"CASE WHEN s.{NAMES.key}{factor.number} IS NULL THEN 0 ELSE {term} END"
+    return term

@@ -1,0 +1,26 @@
+"""Names of ours inside scoring queries."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+# Every name starts like this, to stay clear of the user's columns and tables.
+RESERVED = "__sqlbn_"
+NAMES = SimpleNamespace(
+    score=f"{RESERVED}s",
+    weight=f"{RESERVED}e",
+    top=f"{RESERVED}top",
+    y=f"{RESERVED}y",
+    w=f"{RESERVED}w",
+    code=f"{RESERVED}c",
+    key=f"{RESERVED}k",
+    # Of averaging models:
+    rows=f"{RESERVED}rows",
+    row=f"{RESERVED}row",
+    sums=f"{RESERVED}sums",
+    base=f"{RESERVED}base",
+    level=f"{RESERVED}level",
+    divisor=f"{RESERVED}b",
+    step=f"{RESERVED}step",
+    rank=f"{RESERVED}rank",
+)
