@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,36 +24,11 @@ from sqlbn.encode.encoded import Encoded
 from sqlbn.errors import OptionError
 from sqlbn.learners.base import Averaging
 from sqlbn.progress import Progress
+from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.super_tables import SuperTables, find_implications
-from sqlbn.scoring.superparents import SuperParents, turns
+from sqlbn.scoring.superparents import turns
 from sqlbn.store.supers import write_subsumptions, write_supers
 from sqlbn.structure.information import Information, joint_mi
-
-
-@dataclass(frozen=True)
-class Averaged:
-    """What is known when all sets have been counted."""
-
-    averaging: Averaging
-    counts: SubsetCounts
-    kept: tuple[int, ...]
-    weights: dict[Family, float] | None
-    class_counts: tuple[float, ...]
-    m: float
-
-    def super_parents(self) -> SuperParents:
-        """The super parents over the kept attributes; what implies what is not yet known."""
-        drops = self.averaging.min_count is not None
-        sets, weights = turns(self.kept, self.averaging.n, self.weights)
-        cards = self.counts.encoded.cards[:-1]
-        return SuperParents(
-            sets=sets,
-            weights=weights,
-            radices=tuple(card + 1 + drops for card in cards),
-            drops=drops,
-            implied=((),) * len(cards),
-            n_seen=0,
-        )
 
 
 def plan_average(
@@ -87,7 +61,15 @@ def count_average(
         if averaging.weighted:
             sets, _ = turns(kept, averaging.n, None)
             weights = {s: subset_mi(counts, s, class_counts) for s in sets if s}
-    return Averaged(averaging, counts, tuple(sorted(kept)), weights, tuple(class_counts), m)
+    return Averaged(
+        n=averaging.n,
+        min_count=averaging.min_count,
+        counts=counts,
+        kept=tuple(sorted(kept)),
+        weights=weights,
+        class_counts=tuple(class_counts),
+        m=m,
+    )
 
 
 def disk_room(draft: Draft) -> int:
@@ -119,7 +101,7 @@ def make_tables(averaged: Averaged, names: Sequence[str]) -> None:
     tables = SuperTables(counts, supers, averaged.kept, averaged.class_counts, averaged.m)
     tables.make()
     write_supers(draft, supers, tables.seen, names)
-    if averaged.averaging.min_count is not None:
-        found = find_implications(counts, averaged.kept, averaged.averaging.min_count)
+    if averaged.min_count is not None:
+        found = find_implications(counts, averaged.kept, averaged.min_count)
         tables.make_implied(found)
         write_subsumptions(draft, found, names)

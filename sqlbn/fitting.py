@@ -26,7 +26,7 @@ from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.scoring.parameters import FactorTables
-from sqlbn.selecting import select
+from sqlbn.selecting import select, select_average
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
 from sqlbn.store.spec import FORMAT, ModelSpec, probability_names, read_spec, write_meta
@@ -176,10 +176,14 @@ def _fit_average(
         draft, encoded, averaging, kept, prepared.class_counts, options.smoothing.m, progress
     )
     info = info or single_information(averaged.counts, d, prepared.class_counts)
-    chosen: dict[str, int] = {}
+    structure, chosen = learner.structure(info), {}
+    if learner.selection is not None:
+        order = [v for v in structure.order if v in averaged.kept]
+        best = select_average(averaged, order, learner.selection, options.loocv_sample, progress)
+        averaged = averaged.keep(order[: best.n_attributes])
+        chosen = {"selected_k": best.k, "selected_attributes": best.n_attributes}
     with progress.stage("factors", "making the tables of probabilities"):
         make_tables(averaged, [book.name for book in prepared.books])
-    structure = learner.structure(info)
     _write_structure(draft, prepared.books, info, structure, set(averaged.kept))
     return chosen
 

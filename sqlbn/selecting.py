@@ -13,6 +13,8 @@ from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, discard, sampled
 from sqlbn.learners.base import Selection
 from sqlbn.progress import Progress
+from sqlbn.scoring.average_loo import AverageLoo
+from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.leave_one_out import LeaveOneOut
 from sqlbn.scoring.loo_losses import Loss, companions
 from sqlbn.structure.selection import Choice, choose
@@ -48,6 +50,34 @@ def select(
         if rows is not encoded:
             discard(engine, rows)
     write_loocv(counts.draft, surfaces, ks)
+    return choose(surfaces[selection.loss], ks, selection.select, selection.loss == "mcc")
+
+
+def select_average(
+    averaged: Averaged,
+    order: Sequence[int],
+    selection: Selection,
+    sample: int | None,
+    progress: Progress,
+) -> Choice:
+    """The same for an averaging model: how many of the first attributes to keep."""
+    draft, encoded = averaged.counts.draft, averaged.counts.encoded
+    rows = sampled(draft.engine, encoded, sample)
+    passes = AverageLoo(averaged, order, companions(selection.loss), rows)
+    try:
+        title = "pass 2: leave-one-out"
+        if progress.is_shown and rows.rows > 4 * _SLICE_ROWS:
+            taken = _seconds(lambda: passes.time_slice(_SLICE_ROWS // 4))
+            title += f", about {taken * 4 * rows.rows / _SLICE_ROWS:.0f} s"
+        with progress.stage("loocv", title, rows.rows, passes.n_chunks):
+            losses = passes.losses(progress.advance)
+    finally:
+        passes.drop()
+        if rows is not encoded:
+            discard(draft.engine, rows)
+    surfaces = {loss: np.array([values]) for loss, values in losses.items()}
+    ks = list(selection.ks)
+    write_loocv(draft, surfaces, ks)
     return choose(surfaces[selection.loss], ks, selection.select, selection.loss == "mcc")
 
 

@@ -22,7 +22,7 @@ Subset = tuple[int, ...]  # attributes by their position, ascending
 class Ande:
     model: reference.Model  # codes, counts by row, MI and its order
     n: int
-    kept: Subset
+    kept: Subset  # the attributes in use
     subsumption: bool
     weighted: bool
     min_count: int
@@ -171,18 +171,6 @@ def probabilities(ande: Ande, rows: Sequence[Row]) -> list[list[Fraction]]:
     return [score(ande, n, ande.model.codes(row)) for row in rows]
 
 
-def evaluate(ande: Ande, rows: Sequence[Row], weight: str | None = None) -> dict[str, float]:
-    known = [
-        r for r in rows if r[ande.target] in ande.classes and reference.weight_of(r, weight) > 0
-    ]
-    return reference.losses(
-        [
-            (ande.classes.index(r[ande.target]), p, reference.weight_of(r, weight))
-            for r, p in zip(known, probabilities(ande, known), strict=True)
-        ]
-    )
-
-
 # ---- leave-one-out
 
 
@@ -192,7 +180,7 @@ def shortened(ande: Ande, length: int) -> Ande:
 
 
 def loocv_surfaces(ande: Ande) -> dict[str, reference.Surface]:
-    """Every loss of AnDE on the first l attributes: surfaces[loss][0][l], as reference.choose reads.
+    """Every loss of AnDE on the first l attributes: surfaces[loss][0][l], for reference.choose.
 
     Codes, the MI order and the MI weights come from all the rows; counts are retrained. Equal rows
     are left out once and judged with their weight.

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.packing import packed_sql
-from sqlbn.scoring.confusion import matthews
-from sqlbn.scoring.loo_losses import Loss, finished, needs_classes, terms, total_sql
+from sqlbn.scoring.loo_losses import Loss, needs_classes, terms
 from sqlbn.scoring.loo_tables import LooTables, prior_ratios, slots_of
+from sqlbn.scoring.loo_totals import LossTotals
 from sqlbn.templates import render
 
 # Joins a query may have, and attributes between two projections (measured: 54 attributes, 1 to 6
@@ -109,12 +109,12 @@ class LeaveOneOut:
 
     def losses_at(self, k: int, relation: str, total: float) -> dict[Loss, list[float]]:
         """For each loss its value after 0, 1, … attributes, over the rows of a relation."""
-        sums: dict[Loss, list[float]] = {loss: [] for loss in self._losses}
+        prefixes = len(self._order) + 1
+        totals = LossTotals(self._engine, self._losses, prefixes, self._counts.n_classes)
         for batch in self._batches(k):
             first = 0 if batch.is_first else batch.places.start + 1
-            prefixes = range(first, batch.places.stop + 1)
-            for loss, values in self._batch_losses(batch, k, relation, prefixes, total).items():
-                sums[loss] += values
+            query = self._joined_sql(batch, k, relation, with_terms=True)
+            totals.add(query, range(first, batch.places.stop + 1), self._weight)
             if not batch.is_last:
                 state = self._engine.fresh_name("loo_state")
                 self._engine.execute(
@@ -123,7 +123,7 @@ class LeaveOneOut:
                 self._drop_state(relation)
                 relation = state
         self._drop_state(relation)
-        return sums
+        return totals.losses(total)
 
     def _drop_state(self, relation: str) -> None:
         if relation.startswith("sqlbn_loo_state"):
@@ -141,40 +141,6 @@ class LeaveOneOut:
         ends.append(d)
         starts = [0, *ends[:-1]]
         return [Batch(range(a, b), a == 0, b == d) for a, b in zip(starts, ends, strict=True)]
-
-    def _batch_losses(
-        self, batch: Batch, k: int, relation: str, prefixes: range, total: float
-    ) -> dict[Loss, list[float]]:
-        query = self._joined_sql(batch, k, relation, with_terms=True)
-        if "mcc" in self._losses:
-            return self._class_losses(query, prefixes, total)
-        items = [total_sql(loss, p, self._weight) for loss in self._losses for p in prefixes]
-        row = self._engine.row(f"SELECT {', '.join(items)} FROM ({query})")
-        values = iter(row)
-        return {
-            loss: [finished(loss, float(next(values)), total) for _ in prefixes]
-            for loss in self._losses
-        }
-
-    def _class_losses(self, query: str, prefixes: range, total: float) -> dict[Loss, list[float]]:
-        """Losses that need confusion matrices: predictions are kept, then counted by prefix."""
-        table, n = self._engine.fresh_name("loo_classes"), self._counts.n_classes
-        self._engine.execute(f"CREATE TABLE {table} AS {query}")
-        found: dict[Loss, list[float]] = {loss: [] for loss in self._losses}
-        weight = "sum(w)" if self._weight else "count(*)"
-        for p in prefixes:
-            confusion = [[0.0] * n for _ in range(n)]
-            for y, h, count in self._engine.rows(
-                f"SELECT y, h{p}, {weight} FROM {table} GROUP BY ALL"
-            ):
-                confusion[y][h] = float(count)
-            right = sum(confusion[i][i] for i in range(n))
-            squared = self._engine.row(f"SELECT {total_sql('rmse', p, self._weight)} FROM {table}")
-            found["rmse"].append(finished("rmse", float(squared[0]), total))
-            found["zero_one"].append((total - right) / total)
-            found["mcc"].append(matthews(confusion))
-        self._engine.execute(f"DROP TABLE {table}")
-        return found
 
     # -- SQL ---------------------------------------------------------------------------------
 

@@ -1,0 +1,245 @@
+"""Leave-one-out tables of averaging models: logarithms without the row itself, by its own class.
+
+A table is keyed by the number of (super parent's value, class of the row) and the value of an
+attribute. All logarithms are relative to how often the attribute's value occurs, which is the same
+for every class and super parent: what is added up stays near 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.counts.cover import Family
+from sqlbn.counts.packing import strides
+from sqlbn.counts.subsets import SubsetCounts
+from sqlbn.scoring.averaged import Averaged
+from sqlbn.scoring.loo_tables import slots_of
+from sqlbn.structure.subsumption import implications
+
+Array = npt.NDArray[Any]
+
+# Values of a table that holds every key; past that only the keys that rows have.
+_COMPLETE_VALUES = 1 << 21
+NO_CODE = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class LooTurn:
+    """A super parent: the numbers of its values by class (-1 where no row can have them)."""
+
+    subset: Family
+    codes: Array
+    counts: Array
+    keys: Array
+    numbers: Array
+
+
+class AverageLooTables:
+    """Makes the tables of one selection; `drop` removes them."""
+
+    def __init__(self, averaged: Averaged, order: Sequence[int], rotated: bool) -> None:
+        self._averaged, self._order, self._rotated = averaged, order, rotated
+        self._counts: SubsetCounts = averaged.counts
+        self._engine = self._counts.draft.engine
+        self._cards = self._counts.encoded.cards
+        self._classes = np.asarray(averaged.class_counts, float)
+        self._n_classes = len(self._classes)
+        self._m = averaged.m
+        self._total = float(self._classes.sum())
+        self._tables: list[str] = []
+        self.sets, weights = averaged.turns()
+        self.radices = self._cards
+        self._turns = self._number(weights)
+        self._weights = weights
+        self.n_numbers = 1 + max(int(t.numbers.max(initial=-1)) for t in self._turns)
+        # Bounds of what is added up, and a shift that no sum of logarithms can make up for.
+        self.high, self.low = 0.0, 0.0
+        self._logs = {v: self._child_logs(v) for v in order}
+        starts = self._start_logs()
+        self._bound(starts[1])
+        self.away = float(2 ** math.ceil(math.log2(4 * max(self.high, -self.low) + 1024)))
+        self.super_table = self._make_super(*starts)
+        self.child_tables = {v: self._make_child(v) for v in order}
+        self._logs.clear()
+
+    def drop(self) -> None:
+        """Remove the tables."""
+        for table in self._tables:
+            self._engine.execute(f"DROP TABLE {table}")
+        self._tables.clear()
+
+    @property
+    def slots(self) -> list[int]:
+        """The numbers of the columns; slot 0 is the row's own class where rotated."""
+        return [0, *slots_of(self._n_classes, True)] if self._rotated else list(self._all_classes)
+
+    @property
+    def _all_classes(self) -> range:
+        return range(self._n_classes)
+
+    # -- numbers -----------------------------------------------------------------------------
+
+    def _number(self, weights: Sequence[float]) -> list[LooTurn]:
+        found = []
+        offset = first = 0
+        for subset in self.sets:
+            if subset:
+                seen = self._counts.seen(subset)
+                codes, counts = seen.codes, seen.counts
+            else:
+                codes, counts = np.zeros((1, 0), np.int64), self._classes[None, :]
+            left = counts.sum(axis=1, keepdims=True) - np.minimum(counts, 1.0)
+            alive = (counts > 0) & ((left > 0) | (not subset))
+            numbers = np.full(counts.shape, -1)
+            numbers[alive] = np.arange(first, first + int(alive.sum()))
+            first += int(alive.sum())
+            cards = [self._cards[v] for v in subset]
+            steps = np.array(strides(cards), dtype=np.int64)
+            keys = (offset + codes @ steps)[:, None] * self._n_classes + np.arange(self._n_classes)
+            offset += math.prod(cards)
+            found.append(LooTurn(subset, codes, counts, keys, numbers))
+        return found
+
+    # -- logarithms --------------------------------------------------------------------------
+
+    def _by_slot(self, logs: Array, own: Array, y: Array) -> Array:
+        """Logs by class with the own class's replaced, in the order of the slots."""
+        logs = logs.copy()
+        logs[np.arange(len(y)), y] = own
+        if not self._rotated:
+            return logs
+        turned = (y[:, None] + np.arange(self._n_classes)) % self._n_classes
+        return np.take_along_axis(logs, turned, axis=1)
+
+    def _frequency(self, attribute: int) -> Array:
+        """ln of how often each value of an attribute occurs."""
+        with np.errstate(divide="ignore"):
+            found: Array = np.log(self._counts.array_of((attribute,)).sum(axis=1) / self._total)
+        return found
+
+    def _start_logs(self) -> tuple[Array, Array, Array]:
+        """Keys, logs and levels of all super parents' values."""
+        keys, logs, levels = [], [], []
+        for turn, weight in zip(self._turns, self._weights, strict=True):
+            at, y = np.nonzero(turn.numbers >= 0)
+            cells = self._n_classes * math.prod(self._cards[v] for v in turn.subset)
+            share = self._m / cells
+            # What P(y, x_s) is divided by is the same everywhere, and left out.
+            log = np.log(turn.counts[at] + share)
+            own = np.log(np.maximum(turn.counts[at, y] - 1, 0) + share)
+            relative = math.log(weight) - sum(
+                self._frequency(v)[turn.codes[at, place]] for place, v in enumerate(turn.subset)
+            )
+            keys.append(turn.keys[at, y])
+            logs.append(self._by_slot(log, own, y) + np.reshape(relative, (-1, 1)))
+            levels.append(np.full(len(at), len(turn.subset), np.uint8))
+        return np.concatenate(keys), np.concatenate(logs), np.concatenate(levels)
+
+    def _child_logs(self, attribute: int) -> tuple[Array, Array]:
+        """Keys and logs of an attribute given each super parent that does not contain it."""
+        keys, logs = [np.zeros(0, np.int64)], [np.zeros((0, self._n_classes))]
+        share = self._m / self._cards[attribute]
+        frequency = self._frequency(attribute)
+        for turn in self._turns:
+            if attribute in turn.subset:
+                continue
+            together = tuple(sorted((*turn.subset, attribute)))
+            cells, column = self._counts.seen(together), together.index(attribute)
+            steps = np.array(strides([self._cards[v] for v in turn.subset]), dtype=np.int64)
+            place = np.searchsorted(
+                turn.codes @ steps, np.delete(cells.codes, column, axis=1) @ steps
+            )
+            at, y = np.nonzero((cells.counts > 0) & (turn.numbers[place] >= 0))
+            joint, parent = cells.counts[at], turn.counts[place[at]]
+            log = np.log(joint + share) - np.log(parent + self._m)
+            own_joint = np.maximum(cells.counts[at, y] - 1, 0) + share
+            own = np.log(own_joint) - np.log(
+                np.maximum(parent[np.arange(len(y)), y] - 1, 0) + self._m
+            )
+            codes = cells.codes[at, column]
+            keys.append(turn.numbers[place[at], y] * self._cards[attribute] + codes)
+            logs.append(self._by_slot(log, own, y) - frequency[codes][:, None])
+        return np.concatenate(keys), np.concatenate(logs)
+
+    def _bound(self, starts: Array) -> None:
+        for logs in (starts, *(found[1] for found in self._logs.values())):
+            if logs.size:
+                self.high += max(float(logs.max()), 0.0)
+                self.low += min(float(logs.min()), 0.0)
+
+    # -- tables ------------------------------------------------------------------------------
+
+    def _put(self, columns: dict[str, Array], logs: Array) -> str:
+        name = self._engine.fresh_name("loo")
+        columns |= {f"l_{j}": np.ascontiguousarray(logs[:, j]) for j in self._all_classes}
+        self._engine.create_table(name, columns)
+        self._tables.append(name)
+        return name
+
+    def _make_super(self, keys: Array, logs: Array, levels: Array) -> str:
+        # Far away until the last of its attributes comes in.
+        far = np.where(levels > 0, self.away, 0.0)[:, None]
+        columns = {"key": keys, "number": np.arange(len(keys), dtype=np.uint32), "level": levels}
+        return self._put(columns, logs - far)
+
+    def _make_child(self, attribute: int) -> str:
+        keys, logs = self._logs[attribute]
+        card, rank = self._cards[attribute], {v: r for r, v in enumerate(self._order)}
+        for turn in self._turns:
+            if attribute in turn.subset:
+                at, y = np.nonzero(turn.numbers >= 0)
+                codes = turn.codes[at, turn.subset.index(attribute)]
+                keys = np.concatenate([keys, turn.numbers[at, y] * card + codes])
+                comes_in = max(turn.subset, key=rank.__getitem__) == attribute
+                own = np.full((len(at), self._n_classes), self.away if comes_in else 0.0)
+                logs = np.concatenate([logs, own])
+        n_keys = self.n_numbers * card
+        if n_keys * self._n_classes > _COMPLETE_VALUES:
+            return self._put({"key": keys.astype(np.int64)}, logs)
+        # Without gaps a join hands the rows on untouched.
+        complete = np.zeros((n_keys, self._n_classes))
+        complete[keys] = logs
+        return self._put({"key": np.arange(n_keys, dtype=np.uint32)}, complete)
+
+    def make_implied(self, min_count: int) -> dict[int, tuple[str, list[int]]]:
+        """For each attribute with values that imply another's: a table, and the others.
+
+        Keyed by value and class of the row: the counts are those without it.
+        """
+        n_classes = self._n_classes
+        alone = {v: self._counts.array_of((v,)).astype(float) for v in self._order}
+        codes: dict[int, dict[int, Array]] = {}
+        for i, j in combinations(sorted(self._order), 2):
+            cells = self._counts.seen((i, j))
+            a, b = cells.codes.T
+            for y in range(n_classes):
+                together = cells.totals - np.minimum(cells.counts[:, y], 1.0)
+                left = {v: alone[v].sum(axis=1) - np.minimum(alone[v][:, y], 1.0) for v in (i, j)}
+                for special, general, x, z in ((i, j, a, b), (j, i, b, a)):
+                    said = (cells.counts[:, y] > 0) & implications(
+                        x, z, together, left[special], left[general], min_count, special < general
+                    )
+                    if not said.any():
+                        continue
+                    found = codes.setdefault(special, {}).setdefault(
+                        general, np.full(self._cards[special] * n_classes, NO_CODE, np.uint32)
+                    )
+                    found[x[said] * n_classes + y] = z[said]
+        tables = {}
+        for special, implied in sorted(codes.items()):
+            name = self._engine.fresh_name("loo_implied")
+            columns: dict[str, Array] = {
+                "key": np.arange(self._cards[special] * n_classes, dtype=np.uint32)
+            }
+            columns |= {f"i_{general}": found for general, found in sorted(implied.items())}
+            self._engine.create_table(name, columns)
+            self._tables.append(name)
+            tables[special] = (name, sorted(implied))
+        return tables
