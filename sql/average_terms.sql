@@ -1,4 +1,5 @@
-{# A row unfolded into one a super parent that was seen: its number, its level, where the scores start. #}
+{# A row times the super parents: those of its values that were seen, their level, where scores start.
+   The cross product takes one super parent after the other, so that what is joined stays in the cache. #}
 SELECT
   k.{{ names.row }}
   , p.level AS {{ names.level }}
@@ -14,10 +15,11 @@ SELECT
 FROM (
   SELECT
     {{ names.row }}
-    {% for code in codes %}
-    , {{ code }}
+    {% for key in packed %}
+    , {{ key.sql }} AS {{ key.alias }}
     {% endfor %}
-    , unnest([{{ supers | join(", ") }}]) AS {{ names.base }}
+    , [{{ supers | join(", ") }}] AS {{ names.base }}
   FROM ({{ coded }})
 ) AS k
-JOIN {{ table }} AS p ON p.key = k.{{ names.base }}
+CROSS JOIN range(1, {{ supers | length + 1 }}) AS t(turn)
+JOIN {{ table }} AS p ON p.key = k.{{ names.base }}[t.turn]

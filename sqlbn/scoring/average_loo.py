@@ -206,7 +206,7 @@ class AverageLoo:
         carried = ["r", *self._kept, *codes, *drops]
         return render(
             "average_loo_start",
-            kept=[f"k.{c}" for c in ("r", *self._kept, *drops, *(["gone"] if drops else []))],
+            kept=[f"k.{c}" for c in ("r", *self._kept, *drops)],
             carried=carried,
             keys=[
                 {

@@ -20,14 +20,13 @@ from sqlbn.counts.cover import Family
 from sqlbn.counts.packing import strides
 from sqlbn.counts.subsets import SubsetCounts
 from sqlbn.scoring.averaged import Averaged
-from sqlbn.scoring.loo_tables import slots_of
+from sqlbn.scoring.super_tables import NO_CODE, by_class, without_gaps
 from sqlbn.structure.subsumption import implications
 
 Array = npt.NDArray[Any]
 
 # Values of a table that holds every key; past that only the keys that rows have.
 _COMPLETE_VALUES = 1 << 21
-NO_CODE = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class AverageLooTables:
         self._m = averaged.m
         self._total = float(self._classes.sum())
         self._tables: list[str] = []
+        self._n_keys = 0
         self.sets, weights = averaged.turns()
         self.radices = self._cards
         self._turns = self._number(weights)
@@ -75,15 +75,6 @@ class AverageLooTables:
             self._engine.execute(f"DROP TABLE {table}")
         self._tables.clear()
 
-    @property
-    def slots(self) -> list[int]:
-        """The numbers of the columns; slot 0 is the row's own class where rotated."""
-        return [0, *slots_of(self._n_classes, True)] if self._rotated else list(self._all_classes)
-
-    @property
-    def _all_classes(self) -> range:
-        return range(self._n_classes)
-
     # -- numbers -----------------------------------------------------------------------------
 
     def _number(self, weights: Sequence[float]) -> list[LooTurn]:
@@ -104,6 +95,7 @@ class AverageLooTables:
             steps = np.array(strides(cards), dtype=np.int64)
             keys = (offset + codes @ steps)[:, None] * self._n_classes + np.arange(self._n_classes)
             offset += math.prod(cards)
+            self._n_keys = offset * self._n_classes
             found.append(LooTurn(subset, codes, counts, keys, numbers))
         return found
 
@@ -139,7 +131,7 @@ class AverageLooTables:
             )
             keys.append(turn.keys[at, y])
             logs.append(self._by_slot(log, own, y) + np.reshape(relative, (-1, 1)))
-            levels.append(np.full(len(at), len(turn.subset), np.uint8))
+            levels.append(np.full(len(at), len(turn.subset), np.int8))
         return np.concatenate(keys), np.concatenate(logs), np.concatenate(levels)
 
     def _child_logs(self, attribute: int) -> tuple[Array, Array]:
@@ -176,9 +168,8 @@ class AverageLooTables:
 
     # -- tables ------------------------------------------------------------------------------
 
-    def _put(self, columns: dict[str, Array], logs: Array) -> str:
+    def _put(self, columns: dict[str, Array]) -> str:
         name = self._engine.fresh_name("loo")
-        columns |= {f"l_{j}": np.ascontiguousarray(logs[:, j]) for j in self._all_classes}
         self._engine.create_table(name, columns)
         self._tables.append(name)
         return name
@@ -186,8 +177,9 @@ class AverageLooTables:
     def _make_super(self, keys: Array, logs: Array, levels: Array) -> str:
         # Far away until the last of its attributes comes in.
         far = np.where(levels > 0, self.away, 0.0)[:, None]
-        columns = {"key": keys, "number": np.arange(len(keys), dtype=np.uint32), "level": levels}
-        return self._put(columns, logs - far)
+        columns = {"number": np.arange(len(keys), dtype=np.uint32), "level": levels}
+        columns |= by_class("l", logs - far)
+        return self._put(without_gaps(keys, columns, self._n_keys))
 
     def _make_child(self, attribute: int) -> str:
         keys, logs = self._logs[attribute]
@@ -202,11 +194,11 @@ class AverageLooTables:
                 logs = np.concatenate([logs, own])
         n_keys = self.n_numbers * card
         if n_keys * self._n_classes > _COMPLETE_VALUES:
-            return self._put({"key": keys.astype(np.int64)}, logs)
+            return self._put({"key": keys.astype(np.int64), **by_class("l", logs)})
         # Without gaps a join hands the rows on untouched.
         complete = np.zeros((n_keys, self._n_classes))
         complete[keys] = logs
-        return self._put({"key": np.arange(n_keys, dtype=np.uint32)}, complete)
+        return self._put({"key": np.arange(n_keys, dtype=np.uint32), **by_class("l", complete)})
 
     def make_implied(self, min_count: int) -> dict[int, tuple[str, list[int]]]:
         """For each attribute with values that imply another's: a table, and the others.
@@ -234,12 +226,9 @@ class AverageLooTables:
                     found[x[said] * n_classes + y] = z[said]
         tables = {}
         for special, implied in sorted(codes.items()):
-            name = self._engine.fresh_name("loo_implied")
             columns: dict[str, Array] = {
                 "key": np.arange(self._cards[special] * n_classes, dtype=np.uint32)
             }
             columns |= {f"i_{general}": found for general, found in sorted(implied.items())}
-            self._engine.create_table(name, columns)
-            self._tables.append(name)
-            tables[special] = (name, sorted(implied))
+            tables[special] = (self._put(columns), sorted(implied))
         return tables

@@ -65,7 +65,10 @@ def _terms(scorer: Scorer, supers: SuperParents, outer: bool) -> str:
         ],
         classes=range(n_classes),
         divided=range(n_classes if sparse else 0),
-        codes=[f"{NAMES.code}{v}" for v in scorer.used],
+        packed=[
+            {"sql": _packed(supers, f), "alias": f"{NAMES.packed}{f.number}"}
+            for f in scorer.factors
+        ],
         supers=[
             _super_key(supers, subset, offset)
             for subset, offset in zip(supers.sets, supers.offsets, strict=True)
@@ -84,15 +87,22 @@ def _super_key(supers: SuperParents, subset: Sequence[int], offset: int) -> str:
     return f"{offset}::{supers.key_type} + ({key})"
 
 
-def _child_key(supers: SuperParents, factor: Factor) -> str:
-    """The number of the super parent's value, then the codes of the attributes."""
+def _packed(supers: SuperParents, factor: Factor) -> str:
+    """The codes of a factor's attributes: the part of its key that is the same for all turns."""
     radices = [supers.radices[v] for v in factor.variables]
-    columns = [f"k.{NAMES.code}{v}" for v in factor.variables]
-    key = packed_sql(["p.number", *columns], [supers.n_seen, *radices])
+    columns = [f"{NAMES.code}{v}" for v in factor.variables]
+    key = packed_sql(columns, radices)
     if factor.role == "sparse" and supers.drops:
         # No key, no join: a dropped value is told by that.
         return f"CASE WHEN {columns[0]} < {radices[0] - 1} THEN {key} END"
     return key
+
+
+def _child_key(supers: SuperParents, factor: Factor) -> str:
+    """The number of the super parent's value, then the codes of the attributes."""
+    slots = math.prod(supers.radices[v] for v in factor.variables)
+    packed = f"k.{NAMES.packed}{factor.number}"
+    return packed_sql(["p.number", packed], [supers.n_seen, slots])
 
 
 def _subsumed(scorer: Scorer, supers: SuperParents, outer: bool) -> str:

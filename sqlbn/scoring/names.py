@@ -21,6 +21,7 @@ NAMES = SimpleNamespace(
     base=f"{RESERVED}base",
     level=f"{RESERVED}level",
     divisor=f"{RESERVED}b",
+    packed=f"{RESERVED}p",
     step=f"{RESERVED}step",
     rank=f"{RESERVED}rank",
 )

@@ -27,8 +27,10 @@ _FUSED_VALUES = 1 << 17
 # Values of a table that holds every key; past that, and where few keys were seen, only those are.
 _COMPLETE_VALUES = 1 << 21
 _COMPLETE_PER_SEEN = 3
+# Keys of super parents up to which there is a row for each, seen or not.
+_GAPLESS_KEYS = 1 << 18
 # A code that no value has.
-_NO_CODE = 2**32 - 1
+NO_CODE = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ class SuperTables:
             slots = self._cards[special] + 1
             columns: dict[str, Array] = {"key": np.arange(slots, dtype=np.uint32)}
             for general in sorted({i.general for i in said}):
-                codes = np.full(slots, _NO_CODE, np.uint32)
+                codes = np.full(slots, NO_CODE, np.uint32)
                 for i in said:
                     if i.general == general:
                         codes[i.code] = i.implied
@@ -197,15 +199,16 @@ class SuperTables:
             share = (turn.cells.counts + m / cells) / (self._total + m)
             starts.append(np.log(share) + math.log(turn.weight))
         logs = np.concatenate(starts)
-        levels = [np.full(len(t.keys), len(t.subset), np.uint8) for t in self._turns]
+        levels = [np.full(len(t.keys), len(t.subset), np.int8) for t in self._turns]
         columns: dict[str, Array] = {
-            "key": np.concatenate([t.keys for t in self._turns]),
             "number": np.arange(self._n_values, dtype=np.uint32),
             "level": np.concatenate(levels),
         }
-        columns |= _by_class("l", logs)
+        columns |= by_class("l", logs)
         if with_divisors:
-            columns |= _by_class("b", -self._divisors)
+            columns |= by_class("b", -self._divisors)
+        keys = np.concatenate([t.keys for t in self._turns])
+        columns = without_gaps(keys, columns, self._supers.n_keys)
         self._draft.engine.create_table(self._draft.table(SUPER_TABLE), columns)
 
     def _logs(self, attribute: int) -> Array:
@@ -233,7 +236,7 @@ class SuperTables:
         flat = total.reshape(-1, self._n_classes)
         columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
         self._draft.engine.create_table(
-            self._draft.table(factor.table), columns | _by_class("l", flat)
+            self._draft.table(factor.table), columns | by_class("l", flat)
         )
 
     def _make_sparse(self, factor: Factor) -> None:
@@ -252,7 +255,7 @@ class SuperTables:
             keys.append(numbers * radix + codes)
             logs.append(np.log(joint + share) - self._divisors[numbers])
         columns: dict[str, Array] = {"key": np.concatenate(keys).astype(np.int64)}
-        columns |= _by_class("l", np.concatenate(logs))
+        columns |= by_class("l", np.concatenate(logs))
         self._draft.engine.create_table(self._draft.table(factor.table), columns)
 
     def _seen_with(self, turn: Turn, attribute: int) -> tuple[Array, Array, Array]:
@@ -268,5 +271,21 @@ class SuperTables:
         return numbers, cells.codes[:, at], cells.counts
 
 
-def _by_class(name: str, values: Array) -> dict[str, Array]:
+def without_gaps(keys: Array, columns: dict[str, Array], n_keys: int) -> dict[str, Array]:
+    """A table of super parents' values with a row for every key, where that is not too much.
+
+    Rows then pass a join untouched. What was not seen has a level below all others: it is scored
+    like the rest and never looked at.
+    """
+    if n_keys > _GAPLESS_KEYS:
+        return {"key": keys, **columns}
+    found: dict[str, Array] = {"key": np.arange(n_keys, dtype=np.uint32)}
+    for name, values in columns.items():
+        found[name] = np.full(n_keys, -1 if name == "level" else 0, values.dtype)
+        found[name][keys] = values
+    return found
+
+
+def by_class(name: str, values: Array) -> dict[str, Array]:
+    """An array with one column a class as columns of a table."""
     return {f"{name}_{j}": np.ascontiguousarray(values[:, j]) for j in range(values.shape[1])}
