@@ -8,10 +8,12 @@ from typing import Any
 from sqlbn.api import open_for_fit, split_options
 from sqlbn.counts.counter import block_statement, plan
 from sqlbn.counts.families import family_statement
+from sqlbn.counts.subsets import plan_subsets
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, encode_statement
 from sqlbn.engines import DuckDBEngine
 from sqlbn.fitting import prepare
+from sqlbn.learners.base import Averaging
 from sqlbn.model import prediction_statement
 from sqlbn.progress import Progress
 from sqlbn.sources import open_source
@@ -45,6 +47,9 @@ def fit_statements(
         steps.append(("encode", f"CREATE TABLE encoded AS\n{statement}"))
         cards = (*(b.n_values for b in prepared.books), prepared.class_book.n_values)
         encoded = Encoded("encoded", cards, training.rows, training.weights is not None)
+        averaging = chosen.make_learner().averaging
+        if averaging is not None:
+            return steps + _subset_steps(encoded, averaging)
         blocks = plan(chosen.make_learner().families(encoded.n_attributes), encoded)
         for number, block in enumerate(blocks, 1):
             title = f"pass 1, block {number} of {len(blocks)}: counts for structure"
@@ -55,6 +60,18 @@ def fit_statements(
             statement = family_statement((position,), encoded)
             steps.append((f"pass 2: counts of {book.name}{note}", statement))
         return steps
+
+
+def _subset_steps(encoded: Encoded, averaging: Averaging) -> list[Step]:
+    """The one counting pass of an averaging learner."""
+    d = encoded.n_attributes
+    # Which attributes are kept depends on counts: those that come first stand for them.
+    kept = range(d if averaging.attributes is None else min(d, averaging.attributes))
+    found = plan_subsets(encoded, kept, averaging.n + 1)
+    return [
+        (f"block {number} of {len(found.blocks)}: counts", block_statement(block, encoded))
+        for number, block in enumerate(found.blocks, 1)
+    ]
 
 
 def predict_statement(store: str | Path, name: str, data: Any, **options: Any) -> str:

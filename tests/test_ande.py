@@ -180,7 +180,7 @@ def probabilities(model: Any, rows: pa.Table) -> list[list[float]]:
     return [list(row.values())[1:] for row in answers(model, rows).to_pylist()]
 
 
-def same_scores(model: Any, ref: Ande, case: Case) -> None:
+def same_scores(model: Any, ref: Any, case: Case) -> None:
     """Predictions and losses; only the attributes in use are needed for them."""
     with by_ande():
         same_predictions(model, ref, case)
@@ -204,14 +204,14 @@ def same(case: Case) -> list[list[float]]:
 # ---- sqlbn is the reference
 
 
-@examples(45)
+@examples(40)
 @given(andes())
 def test_model_predictions_and_losses_are_those_of_the_reference(case: Case) -> None:
     assume(rounds_the_same(refer(case)))
     same(case)
 
 
-@examples(15)
+@examples(12)
 @given(andes(), st.sampled_from((1, 30, 200)))
 def test_the_ways_of_large_tables_give_the_reference_too(case: Case, limit: int) -> None:
     assume(rounds_the_same(refer(case)))
@@ -230,7 +230,7 @@ def made(names: Sequence[str], train: Sequence[Any], new: Sequence[Any], **optio
     )
 
 
-def outcome(case: Case, new: Sequence[dict[str, Any]] | None = None, **more: Any) -> list[Any]:
+def outcome(case: Case, new: list[dict[str, Any]] | None = None, **more: Any) -> list[Any]:
     """The probabilities that sqlbn gives to some rows, by default the new ones."""
     with learn(case, **more) as model:
         return probabilities(model, replace(case, new=case.new if new is None else new).new_table)
@@ -312,7 +312,7 @@ def test_by_hand() -> None:
 
 @every_name
 def test_short_names_are_ande_with_options(fruit: pa.Table, name: str) -> None:
-    more = {"min_count": 9} if "-s" in name else {}
+    more: dict[str, Any] = {"min_count": 9} if "-s" in name else {}
     with (
         sqlbn.fit(fruit, "kind", name, **more) as short,
         sqlbn.fit(fruit, "kind", "ande", **meaning(name), **more) as long,
@@ -326,7 +326,7 @@ def test_a_number_of_attributes_is_a_fit_of_those_columns(fruit: pa.Table, n: in
     options: dict[str, Any] = {"n": n, "subsumption": True, "weighted": True, "min_count": 9}
     with sqlbn.fit(fruit, "kind", "ande", **options) as model:
         ranked = sorted(model.attributes.to_pylist(), key=lambda row: row["rank"])
-    for length in (1, 2, 4):
+    for length in (1, 3):
         names = [row["attribute"] for row in ranked[:length]]
         with (
             sqlbn.fit(fruit, "kind", "ande", attributes=length, **options) as model,
@@ -408,9 +408,9 @@ def test_of_identical_columns_the_first_is_kept(n: int) -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_equal_counts_of_one_value_go_by_place_not_by_information(turned: bool) -> None:
-    """s and t are k in the same rows; elsewhere t tells the class and s does not."""
-    rows = [("k", "k", y) for y in "pqqp"] + [(s, y, y) for s in "mn" for y in "ppqqqq"]
-    rows = [(s, t, z, y) for s, t, y in rows for z in "uv"]
+    """s and t are k in the same rows; elsewhere t tells the class, and s has more values."""
+    pairs = [("k", "k", y) for y in "pqqp"] + [(s, y, y) for s in "lmn" for y in "ppqqqq"]
+    rows = [(s, t, z, y) for s, t, y in pairs for z in "uv"]
     names, new = ("s", "t", "z"), [("k", "k", "u"), ("k", "k", "w")]
     if turned:
         names, rows = ("t", "s", "z"), [(t, s, z, y) for s, t, z, y in rows]
@@ -440,8 +440,8 @@ def test_more_than_the_least_count_is_asked(
 
 
 def test_a_missing_value_can_imply_and_be_implied() -> None:
-    rows = [(None, None, y) for y in "ppq"] + [("a", None, y) for y in "pqq"]
-    rows += [("a", "b", y) for y in "pqp"]
+    seen = [((None, None), "ppq"), (("a", None), "pqq"), (("a", "b"), "pqp")]
+    rows = [(*values, y) for values, classes in seen for y in classes]
     new = [(None, None), ("a", "b"), (None, "b"), ("a", None)]
     case = made(("x", "z"), rows, new, n=1, subsumption=True, min_count=2)
     drops(case, [["x"], ["z"], ["x", "z"], ["x", "z"]])
@@ -549,7 +549,7 @@ def same_selection(case: Case, wanted: dict[str, reference.Surface], ref: Ande) 
         same_scores(model, chosen, case)
 
 
-@examples(25)
+@examples(20)
 @given(andes(selecting=True))
 def test_leave_one_out_is_that_of_retraining(case: Case) -> None:
     ref = refer(case)
@@ -574,6 +574,21 @@ def test_every_loss(name: str) -> None:
     wanted = reference_ande.loocv_surfaces(ref)
     for loss in reference.LOSSES:
         same_selection(replace(case, options={**case.options, "loss": loss}), wanted, ref)
+
+
+@some_names
+def test_parts_of_rows_are_left_out_whole(name: str) -> None:
+    """Weights below and above 1: a cell below 1 becomes 0, and implications come and go by that."""
+    options = {"select": "attributes", "loss": "rmse", "min_count": 0, **meaning(name)}
+    case = made(("sky", "heat", "air"), WEATHER, NEW_WEATHER[::5], weight=WEIGHT, **options)
+    case = replace(
+        case,
+        schema=case.schema.append(pa.field(WEIGHT, pa.float64())),
+        train=[{**r, WEIGHT: (0.25, 0.5, 0.125)[i % 3]} for i, r in enumerate(case.train)],
+        new=[{**r, WEIGHT: 1.0} for r in case.new],
+    )
+    ref = refer(case)
+    same_selection(case, reference_ande.loocv_surfaces(ref), ref)
 
 
 def test_of_equal_losses_fewer_attributes_are_chosen() -> None:
@@ -601,7 +616,7 @@ def test_nothing_selected_leaves_the_prior() -> None:
 
 @pytest.mark.parametrize("loss", ["rmse", "log_loss"])
 def test_a_short_name_selects_too(fruit: pa.Table, loss: str) -> None:
-    options = {"select": "attributes", "loss": loss, "min_count": 9}
+    options: dict[str, Any] = {"select": "attributes", "loss": loss, "min_count": 9}
     with (
         sqlbn.fit(fruit, "kind", "a2de-sw", **options) as short,
         sqlbn.fit(fruit, "kind", "ande", n=2, **VARIANTS["-sw"], **options) as long,

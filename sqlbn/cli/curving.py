@@ -17,7 +17,7 @@ from sqlbn.evaluation.losses import LOSSES
 from sqlbn.report.plots import check_plot, plot_curves
 
 
-@opt.learning("learner", "k", "kmax")
+@opt.learning("learner", "k", "kmax", "n")
 def curve(
     data: opt.Data,
     target: opt.Target,

@@ -34,7 +34,10 @@ Target = Annotated[str, typer.Option("--target", "-t", help="The column to predi
 LearnerName = Annotated[
     str | None,
     typer.Option(
-        "--learner", "-l", help="nb, tan, kdb or skdb. [default: skdb; kdb where --k is given]"
+        "--learner",
+        "-l",
+        help="nb, tan, kdb, skdb, ande, or the paper's names for ande: a1de, a2de, with -s, -w or "
+        "-sw at the end. [default: skdb; kdb where --k is given]",
     ),
 ]
 K = Annotated[
@@ -46,16 +49,50 @@ Kmax = Annotated[
 ]
 Select = Annotated[
     str | None,
-    typer.Option("--select", help="skdb: choose both, attributes (k = kmax) or k. [default: both]"),
+    typer.Option(
+        "--select",
+        help="Choose by leave-one-out. skdb: both, attributes (k = kmax) or k [default: both]; "
+        "ande: attributes. [default: all are kept]",
+    ),
 ]
 SelectionLoss = Annotated[
     str | None,
     typer.Option(
-        "--loss", help="skdb: choose by rmse, zero_one, log_loss, brier or mcc. [default: rmse]"
+        "--loss",
+        help="With a selection: by rmse, zero_one, log_loss, brier or mcc. [default: rmse]",
     ),
 ]
 LoocvSample = Annotated[
-    int | None, typer.Option("--loocv-sample", help="skdb: leave out only this many rows in turn.")
+    int | None,
+    typer.Option("--loocv-sample", help="With a selection: leave out only this many rows in turn."),
+]
+N = Annotated[
+    int | None,
+    typer.Option("--n", help="ande: attributes that are parents at a time, 1 or 2. [default: 1]"),
+]
+Subsumption = Annotated[
+    bool,
+    typer.Option(
+        "--subsumption", help="ande: leave out values that another value of the row implies."
+    ),
+]
+Weighted = Annotated[
+    bool,
+    typer.Option(
+        "--weighted", help="ande: weight parents by their mutual information with the class."
+    ),
+]
+MinCount = Annotated[
+    int | None,
+    typer.Option(
+        "--min-count",
+        help="With --subsumption: a value implies another if it was seen more often than this, "
+        "and always with it. [default: 100]",
+    ),
+]
+Attributes = Annotated[
+    int | None,
+    typer.Option("--attributes", help="ande: use only this many, those that tell most."),
 ]
 StructureSample = Annotated[
     int | None, typer.Option("--structure-sample", help="Find parents from this many rows.")
@@ -106,6 +143,10 @@ TempDir = Annotated[
     Path | None,
     typer.Option("--temp-dir", help="Folder for spill files (a private one inside it)."),
 ]
+DiskLimit = Annotated[
+    str | None,
+    typer.Option("--disk-limit", help="Disk the spill files may use, such as 50GB."),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of samples and folds.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[
@@ -128,6 +169,11 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("kmax", Kmax, None),
     ("select", Select, None),
     ("loss", SelectionLoss, None),
+    ("n", N, None),
+    ("subsumption", Subsumption, False),
+    ("weighted", Weighted, False),
+    ("min_count", MinCount, None),
+    ("attributes", Attributes, None),
     ("loocv_sample", LoocvSample, None),
     ("structure_sample", StructureSample, None),
     ("m", M, 1.0),
@@ -145,6 +191,7 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("memory_limit", MemoryLimit, None),
     ("threads", Threads, None),
     ("temp_dir", TempDir, None),
+    ("disk_limit", DiskLimit, None),
     ("seed", Seed, 0),
     ("quiet", Quiet, False),
     ("traceback", Traceback, False),

@@ -11,7 +11,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError
 from sqlbn.evaluation.dealing import PLACE, deal
 from sqlbn.evaluation.folds import fit_and_evaluate
-from sqlbn.learners import LEARNERS
+from sqlbn.learners import ALIASES, LEARNERS
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.sources import Source
@@ -46,13 +46,12 @@ class Point:
 
 
 def named_learner(text: str, options: FitOptions) -> FitOptions:
-    """Options for a learner written as in `kdb:3`: the number is k, for skdb kmax."""
+    """Options for a learner written as in `kdb:3`: the number is k, for skdb kmax, for ande n."""
     name, _, number = text.partition(":")
-    if name not in LEARNERS or (number and not number.isdigit()):
-        raise OptionError(
-            f"--learners {text!r}: write {', '.join(LEARNERS)}, with a number as in kdb:3"
-        )
-    if number and name not in ("kdb", "skdb"):
+    if name not in (*LEARNERS, *ALIASES) or (number and not number.isdigit()):
+        known = ", ".join([*LEARNERS, *ALIASES])
+        raise OptionError(f"--learners {text!r}: write {known}, with a number as in kdb:3")
+    if number and name not in ("kdb", "skdb", "ande"):
         raise OptionError(f"--learners {text!r}: {name} takes no number")
     depth = int(number) if number else None
     return replace(
@@ -60,6 +59,7 @@ def named_learner(text: str, options: FitOptions) -> FitOptions:
         learner=name,
         k=depth if name == "kdb" else None,
         kmax=depth if name == "skdb" else None,
+        n=depth if name == "ande" else None,
     )
 
 

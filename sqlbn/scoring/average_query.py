@@ -36,7 +36,7 @@ def averaged_scores(
     """Rows of a query with codes, in their order, with log scores in place of the codes."""
     n_classes = range(len(scorer.class_names))
     codes = [f"{NAMES.code}{v}" for v in scorer.used]
-    outer = reorder and len(scorer.factors) > 24
+    outer = reorder
     return render(
         "average",
         names=NAMES,
