@@ -1,44 +1,34 @@
-{# Rows with the logarithm of a sum over super parents, of the highest level that has any. The
-   sums are kept in steps of e^{{ step }}, so that nothing over- or underflows. #}
-WITH {{ names.rows }} AS MATERIALIZED (
-  SELECT *, row_number() OVER () AS {{ names.row }} FROM ({{ coded }})
-),
-{{ names.sums }} AS MATERIALIZED (
-  SELECT
-    {{ names.row }}
-    , {{ names.rank }}
-    {% for j in classes %}
-    , sum(exp({{ names.score }}{{ j }} - {{ names.step }} * {{ step }})) AS {{ names.score }}{{ j }}
-    {% endfor %}
-  FROM (
-    SELECT *, {{ names.level }}::BIGINT * {{ level_step }} + {{ names.step }} AS {{ names.rank }}
-    FROM (
-      SELECT *, floor(greatest({{ scores | join(", ") }}) / {{ step }})::BIGINT AS {{ names.step }}
-      FROM ({{ terms }})
-    )
-  )
-  GROUP BY {{ names.row }}, {{ names.rank }}
-)
+{# Rows with the logarithm of a sum over super parents, of the highest level that has any.
+   Equal rows are scored once. The sums are kept in steps of e^512, so that nothing over- or
+   underflows: the highest step and the one below it are all that counts. #}
 SELECT
   r.* EXCLUDE ({{ spent | join(", ") }})
   {% for j in classes %}
   , t.{{ names.score }}{{ j }}
   {% endfor %}
-FROM {{ names.rows }} AS r
+FROM (
+  SELECT *{% for key in identity %}, {{ key.sql }} AS {{ key.alias }}{% endfor %}
+
+  FROM ({{ coded }})
+) AS r
 JOIN (
   SELECT
-    s.{{ names.row }}
-    {% for j in classes %}
-    , ln(greatest(sum(s.{{ names.score }}{{ j }} * exp((s.{{ names.rank }} - m.{{ names.rank }}) * {{ step }})), {{ least }})) AS {{ names.score }}{{ j }}
+    {% for key in identity %}
+    {{ key.alias }},
     {% endfor %}
-  FROM {{ names.sums }} AS s
-  JOIN (
-    SELECT {{ names.row }}, max({{ names.rank }}) AS {{ names.rank }}
-    FROM {{ names.sums }}
+    {% for j in classes %}
+    ln(greatest(z{{ j }}[1] + COALESCE(z{{ j }}[2] * exp((ranks[2] - ranks[1]) * {{ step }}), 0), {{ least }})) AS {{ names.score }}{{ j }}{{ "," if not loop.last }}
+    {% endfor %}
+  FROM (
+    SELECT
+      {% for key in identity %}
+      any_value({{ key.alias }}) AS {{ key.alias }},
+      {% endfor %}
+      max({{ names.rank }}, 2) AS ranks
+      {% for j in classes %}
+      , arg_max(z{{ j }}, {{ names.rank }}, 2) AS z{{ j }}
+      {% endfor %}
+    FROM ({{ sums }})
     GROUP BY {{ names.row }}
-  ) AS m ON m.{{ names.row }} = s.{{ names.row }}
-  GROUP BY s.{{ names.row }}
-) AS t ON t.{{ names.row }} = r.{{ names.row }}
-{% if in_order %}
-ORDER BY r.{{ names.row }}
-{% endif %}
+  )
+) AS t ON {% for key in identity %}{{ " AND " if not loop.first }}t.{{ key.alias }} = r.{{ key.alias }}{% endfor %}

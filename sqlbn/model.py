@@ -20,6 +20,7 @@ from sqlbn.quoting import identifier, literal
 from sqlbn.scoring.names import RESERVED
 from sqlbn.scoring.query import losses_sql, prediction_sql
 from sqlbn.sources import Source, open_source
+from sqlbn.sources.relation import staged
 from sqlbn.store import StoreFile
 from sqlbn.store.spec import ModelSpec
 
@@ -147,6 +148,7 @@ class Model:
         order_by: Sequence[str] = (),
     ) -> tuple[str, bool]:
         source = open_source(self._engine, data, table=table, query=query, where=where)
+        source = _rescannable(self._engine, self._spec, source)
         if out is not None and any(_is_same(out, file.path) for file in source.files):
             raise OptionError(f"--out {out} is a file that is read; write to another")
         sql = prediction_statement(
@@ -188,6 +190,7 @@ def evaluate_source(
     """Losses of the model in a draft on a source."""
     source.column(spec.target.name, "the target")
     check_input(spec, source, outputs=False)
+    source = _rescannable(draft.engine, spec, source)
     weight_sql = None
     if weight is not None:
         weights = check_weights(draft.engine, source, source.column(weight, "the weight"))
@@ -199,6 +202,13 @@ def evaluate_source(
     with draft.engine.joins_as_written():
         sums = draft.engine.rows(sql)
     return from_sums(spec.class_names, sums, time.perf_counter() - started)
+
+
+def _rescannable(engine: DuckDBEngine, spec: ModelSpec, source: Source) -> Source:
+    """A source that can be read as often as scoring wants: twice for sums of products."""
+    if spec.supers is None or source.rescannable:
+        return source
+    return staged(engine, source, list(source.columns))
 
 
 def prediction_statement(

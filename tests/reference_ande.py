@@ -86,12 +86,12 @@ def information(model: reference.Model, s: Subset) -> float:
 
 
 def tally(ande: Ande, left_out: tuple[Codes, int] | None = None) -> Cells:
-    """N(x_s, y) for all subsets s of the attributes of up to n + 1 and at least two of them.
+    """N(x_s, y) for all sets s of up to n + 1 attributes.
 
     With left_out, one unit of weight of that row is taken away; a cell below 1 becomes 0.
     """
-    sizes = range(max(ande.n + 1, 2) + 1)
-    subsets = [s for size in sizes for s in combinations(range(len(ande.model.attributes)), size)]
+    d = range(len(ande.model.attributes))
+    subsets = [s for size in range(ande.n + 2) for s in combinations(d, size)]
     n: Cells = defaultdict(float)
     for (codes, y), weight in ande.table.items():
         w = weight - 1 if (codes, y) == left_out else weight

@@ -204,14 +204,14 @@ def same(case: Case) -> list[list[float]]:
 # ---- sqlbn is the reference
 
 
-@examples(40)
+@examples(30)
 @given(andes())
 def test_model_predictions_and_losses_are_those_of_the_reference(case: Case) -> None:
     assume(rounds_the_same(refer(case)))
     same(case)
 
 
-@examples(12)
+@examples(8)
 @given(andes(), st.sampled_from((1, 30, 200)))
 def test_the_ways_of_large_tables_give_the_reference_too(case: Case, limit: int) -> None:
     assume(rounds_the_same(refer(case)))
@@ -257,7 +257,7 @@ def test_every_variant_on_seen_unseen_and_missing_values(name: str) -> None:
     same(made(("sky", "heat", "air"), WEATHER, NEW_WEATHER, min_count=1, **meaning(name)))
 
 
-@some_names
+@pytest.mark.parametrize("name", ["a1de", "a2de-sw"])
 def test_one_class_is_certain(name: str) -> None:
     """No attribute tells anything: every MI is 0, and with weights naive Bayes is left."""
     rows = [("u", "v", "only"), ("w", "v", "only")]
@@ -279,7 +279,7 @@ def test_constant_columns_that_are_kept(name: str) -> None:
         agree(got[:4], outcome(case, case.new[:4], **without))
 
 
-@some_names
+@pytest.mark.parametrize("name", ["a1de-sw", "a2de"])
 def test_classes_that_tie(name: str) -> None:
     """Everything is alike for both classes: the first of them is predicted."""
     rows = [(x, z, y) for x in "ab" for z in "cd" for y in "qp"]
@@ -419,17 +419,14 @@ def test_equal_counts_of_one_value_go_by_place_not_by_information(turned: bool) 
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"min_count": 100}], ids=["default", "given"])
 @pytest.mark.parametrize(("count", "dropped"), [(100, False), (101, True)])
-def test_more_than_the_least_count_is_asked(
-    count: int, dropped: bool, options: dict[str, Any]
-) -> None:
+def test_more_than_a_hundred_are_asked(count: int, dropped: bool) -> None:
     schema = pa.schema([(n, pa.string()) for n in ("sex", "pregnant", "z", TARGET)])
     schema = schema.append(pa.field(WEIGHT, pa.int64()))
     weights = [("f", "yes", "u", "p", count - 60), ("f", "yes", "v", "q", 60)]
     weights += [(s, "no", z, y, 70) for s in "fm" for z in "uv" for y in "pq"]
     rows = [dict(zip(schema.names, row, strict=True)) for row in weights]
-    case = Case(schema, rows, rows[:1], {"learner": "a1de-s", "weight": WEIGHT, **options})
+    case = Case(schema, rows, rows[:1], {"learner": "a1de-s", "weight": WEIGHT})
     got = outcome(case)
     both, one = (
         outcome(case, learner="a1de", columns=names)
@@ -508,13 +505,13 @@ def test_subsumption_can_leave_too_few() -> None:
 # ---- sqlbn is itself
 
 
-@examples(5)
+@examples(4)
 @given(andes())
 def test_threads_do_not_change_the_model(case: Case) -> None:
     same_model(learn(case, threads=1), learn(case, threads=2), case)
 
 
-@examples(5)
+@examples(4)
 @given(andes(), st.integers(0, 2**32))
 def test_order_of_rows_does_not_change_the_model(case: Case, seed: int) -> None:
     mixed = random.Random(seed).sample(case.train, len(case.train))
@@ -549,7 +546,7 @@ def same_selection(case: Case, wanted: dict[str, reference.Surface], ref: Ande) 
         same_scores(model, chosen, case)
 
 
-@examples(20)
+@examples(16)
 @given(andes(selecting=True))
 def test_leave_one_out_is_that_of_retraining(case: Case) -> None:
     ref = refer(case)
@@ -557,7 +554,7 @@ def test_leave_one_out_is_that_of_retraining(case: Case) -> None:
     same_selection(case, reference_ande.loocv_surfaces(ref), ref)
 
 
-@examples(8)
+@examples(6)
 @given(andes(selecting=True), st.sampled_from((1, 30, 200)))
 def test_leave_one_out_by_the_ways_of_large_tables(case: Case, limit: int) -> None:
     ref = refer(case)
@@ -566,7 +563,7 @@ def test_leave_one_out_by_the_ways_of_large_tables(case: Case, limit: int) -> No
         same_selection(case, reference_ande.loocv_surfaces(ref), ref)
 
 
-@some_names
+@pytest.mark.parametrize("name", ["a1de-sw", "a2de"])
 def test_every_loss(name: str) -> None:
     options = {"min_count": 1, "select": "attributes", **meaning(name)}
     case = made(("sky", "heat", "air"), WEATHER, NEW_WEATHER[::5], **options)
@@ -711,9 +708,7 @@ def reference_is_golden(name: str, learners: Sequence[str] | None) -> None:
             assert got[loss] == pytest.approx(value, rel=0, abs=1e-10), (learner, loss)
 
 
-@pytest.mark.parametrize(
-    ("name", "learners"), [("titanic", None), ("breast-cancer", ("a1de", "a2de-w"))]
-)
+@pytest.mark.parametrize(("name", "learners"), [("titanic", None), ("breast-cancer", ["a2de-w"])])
 def test_the_reference_gives_the_golden_losses(name: str, learners: Sequence[str] | None) -> None:
     reference_is_golden(name, learners)
 

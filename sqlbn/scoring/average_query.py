@@ -25,40 +25,65 @@ if TYPE_CHECKING:
 # Terms of one row are added up in steps of e^512, and steps put together at the end.
 _STEP = 512.0
 _LEVEL_STEP = 1 << 32
-LEAST_SUM = 1e-300
+_LEAST_SUM = 1e-300
 # Joins between two additions to the running scores.
 _BATCH = 9
 
 
-def averaged_scores(
-    scorer: Scorer, supers: SuperParents, coded: str, reorder: bool, in_order: bool
-) -> str:
-    """Rows of a query with codes, in their order, with log scores in place of the codes."""
-    n_classes = range(len(scorer.class_names))
+def averaged_scores(scorer: Scorer, supers: SuperParents, coded: str, reorder: bool) -> str:
+    """Rows of a query with codes, with log scores in place of the codes.
+
+    The query is read twice: to score rows that differ, and to give every row its scores.
+    """
+    classes = range(len(scorer.class_names))
     codes = [f"{NAMES.code}{v}" for v in scorer.used]
-    outer = reorder
+    identity = _identity(scorer)
+    constants = {"names": NAMES, "identity": identity, "classes": classes, "step": literal(_STEP)}
+    sums = render(
+        "average_sums",
+        **constants,
+        scores=[f"{NAMES.score}{j}" for j in classes],
+        level_step=_LEVEL_STEP,
+        terms=_terms(scorer, supers, coded, identity, outer=reorder),
+    )
     return render(
         "average",
-        names=NAMES,
+        **constants,
         coded=coded,
-        terms=_terms(scorer, supers, outer),
-        classes=n_classes,
-        scores=[f"{NAMES.score}{j}" for j in n_classes],
-        spent=[NAMES.row, *codes],
-        step=literal(_STEP),
-        level_step=_LEVEL_STEP,
-        least=literal(LEAST_SUM),
-        in_order=in_order,
+        sums=sums,
+        spent=[*codes, *(key["alias"] for key in identity)],
+        least=literal(_LEAST_SUM),
     )
 
 
-def _terms(scorer: Scorer, supers: SuperParents, outer: bool) -> str:
+def _identity(scorer: Scorer) -> list[dict[str, str]]:
+    """All codes of a row packed into as few whole numbers as hold them."""
+    packs: list[list[int]] = [[]]
+    for v in scorer.used:
+        if math.prod(scorer.books[u].slots for u in (*packs[-1], v)) > 2**63:
+            packs.append([])
+        packs[-1].append(v)
+    return [
+        {
+            "sql": packed_sql(
+                [f"{NAMES.code}{v}" for v in pack], [scorer.books[v].slots for v in pack]
+            ),
+            "alias": f"{NAMES.identity}{number}",
+        }
+        for number, pack in enumerate(packs)
+    ]
+
+
+def _terms(
+    scorer: Scorer, supers: SuperParents, coded: str, identity: Sequence[object], outer: bool
+) -> str:
     """One row a row and super parent, with the log scores of all attributes."""
     n_classes = len(scorer.class_names)
     sparse = any(f.role == "sparse" for f in scorer.factors)
     scored = render(
         "average_terms",
         names=NAMES,
+        identity=identity,
         keys=[
             {"sql": _child_key(supers, f), "alias": f"{NAMES.key}{f.number}"}
             for f in scorer.factors
@@ -73,7 +98,7 @@ def _terms(scorer: Scorer, supers: SuperParents, outer: bool) -> str:
             _super_key(supers, subset, offset)
             for subset, offset in zip(supers.sets, supers.offsets, strict=True)
         ],
-        coded=_subsumed(scorer, supers, outer),
+        coded=_rows(scorer, supers, coded, identity, outer),
         table=relation_sql(scorer.prefix, SUPER_TABLE),
     )
     for start in range(0, len(scorer.factors), _BATCH):
@@ -105,10 +130,10 @@ def _child_key(supers: SuperParents, factor: Factor) -> str:
     return packed_sql(["p.number", packed], [supers.n_seen, slots])
 
 
-def _subsumed(scorer: Scorer, supers: SuperParents, outer: bool) -> str:
-    """Rows with codes, implied values marked as dropped."""
-    if not any(supers.implied):
-        return f"FROM {NAMES.rows}"
+def _rows(
+    scorer: Scorer, supers: SuperParents, coded: str, identity: Sequence[object], outer: bool
+) -> str:
+    """Rows that differ, with codes; implied values are marked as dropped."""
     implying: dict[int, list[int]] = {v: [] for v in scorer.used}
     for special, generals in enumerate(supers.implied):
         for general in generals:
@@ -120,10 +145,12 @@ def _subsumed(scorer: Scorer, supers: SuperParents, outer: bool) -> str:
         sql = f"CASE WHEN {said} THEN {supers.radices[v] - 1} ELSE {code} END" if said else code
         codes.append({"sql": sql, "alias": f"{NAMES.code}{v}"})
     return render(
-        "subsumed",
+        "average_rows",
         names=NAMES,
-        rows=NAMES.rows,
+        identity=identity,
         codes=codes,
+        distinct=[f"{NAMES.code}{v}" for v in scorer.used] or ["0 AS nothing"],
+        coded=coded,
         joins=[
             {
                 "kind": "LEFT JOIN" if outer else "JOIN",

@@ -15,10 +15,10 @@ NAMES = SimpleNamespace(
     code=f"{RESERVED}c",
     key=f"{RESERVED}k",
     # Of averaging models:
-    rows=f"{RESERVED}rows",
     row=f"{RESERVED}row",
-    sums=f"{RESERVED}sums",
+    identity=f"{RESERVED}i",
     base=f"{RESERVED}base",
+    turn=f"{RESERVED}turn",
     level=f"{RESERVED}level",
     divisor=f"{RESERVED}b",
     packed=f"{RESERVED}p",

@@ -108,7 +108,7 @@ def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder
     """Rows with log scores; with all input columns, or with `extra` expressions in their place."""
     coded = _codes(scorer, relation, extra)
     if scorer.supers is not None:
-        return averaged_scores(scorer, scorer.supers, coded, reorder, in_order=not extra)
+        return averaged_scores(scorer, scorer.supers, coded, reorder)
     keys = [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in scorer.factors]
     scored = render(
         "keys",
