@@ -10,4 +10,5 @@ venv="${SQLBN_VENV:-.venv}"
 "$venv/bin/ruff" check .
 "$venv/bin/ruff" format --check .
 "$venv/bin/mypy"
-exec "$venv/bin/python" -m pytest "$@"
+# Two processes: most tests are many small queries that one core is enough for.
+exec "$venv/bin/python" -m pytest -n 2 "$@"

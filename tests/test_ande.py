@@ -176,10 +176,6 @@ def answers(model: Any, rows: pa.Table) -> pa.Table:
     return scored.select(scored.column_names[rows.num_columns :])
 
 
-def probabilities(model: Any, rows: pa.Table) -> list[list[float]]:
-    return [list(row.values())[1:] for row in answers(model, rows).to_pylist()]
-
-
 def same_scores(model: Any, ref: Any, case: Case) -> None:
     """Predictions and losses; only the attributes in use are needed for them."""
     with by_ande():
@@ -192,13 +188,13 @@ def same_scores(model: Any, ref: Any, case: Case) -> None:
 
 
 def same(case: Case) -> list[list[float]]:
-    """Compare the model, predictions and losses; the probabilities of the new rows."""
+    """Compare the model, predictions and losses; the probabilities, now the same for both."""
     ref = refer(case)
     with learn(case) as model:
         same_attributes(model, ref)
         same_classes(model, ref.model)
         same_scores(model, ref, case)
-        return probabilities(model, case.new_table)
+    return [[float(q) for q in p] for p in reference_ande.probabilities(ref, case.new)]
 
 
 # ---- sqlbn is the reference
@@ -233,7 +229,8 @@ def made(names: Sequence[str], train: Sequence[Any], new: Sequence[Any], **optio
 def outcome(case: Case, new: list[dict[str, Any]] | None = None, **more: Any) -> list[Any]:
     """The probabilities that sqlbn gives to some rows, by default the new ones."""
     with learn(case, **more) as model:
-        return probabilities(model, replace(case, new=case.new if new is None else new).new_table)
+        table = replace(case, new=case.new if new is None else new).new_table
+        return [list(row.values())[1:] for row in answers(model, table).to_pylist()]
 
 
 def agree(got: list[Any], wanted: list[Any]) -> None:

@@ -7,20 +7,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import duckdb
 import pytest
 
+from sqlbn.scoring.names import NAMES
 from sqlbn.templates import render
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = os.environ.get("SQLBN_UPDATE_GOLDEN") == "1"
-NAMES = SimpleNamespace(
-    score="__sqlbn_s", weight="__sqlbn_e", top="__sqlbn_top", y="__sqlbn_y", w="__sqlbn_w"
-)
 SCORED = "SELECT * FROM scored"
+IDENTITY = [{"sql": "(__sqlbn_c0::UINTEGER)*4+__sqlbn_c1", "alias": "__sqlbn_i0"}]
+AVERAGE = {"names": NAMES, "identity": IDENTITY, "classes": range(2), "step": "512e0"}
 CHAIN = {
     "table": '"model"."factor_3"',
     "key": "(c0::UINTEGER)*4+c1",
@@ -252,6 +251,103 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "keys": [{"sql": "(__sqlbn_c0::UINTEGER)*4+__sqlbn_c1", "alias": "__sqlbn_k0"}],
             "starts": ["-0.5e0", "-0.9e0"],
             "coded": "SELECT * FROM coded",
+        },
+    ),
+    "rows of two classes and the sums of their super parents": (
+        "average",
+        {
+            **AVERAGE,
+            "coded": "SELECT * FROM coded",
+            "sums": "SELECT * FROM sums",
+            "spent": ["__sqlbn_c0", "__sqlbn_c1", "__sqlbn_i0"],
+            "least": "1e-300",
+        },
+    ),
+    "sums of two classes over super parents": (
+        "average_sums",
+        {
+            **AVERAGE,
+            "scores": ["__sqlbn_s0", "__sqlbn_s1"],
+            "level_step": 1 << 32,
+            "terms": "SELECT * FROM terms",
+        },
+    ),
+    "rows in which attribute 0 may imply attribute 1": (
+        "average_rows",
+        {
+            **AVERAGE,
+            "codes": [
+                {"sql": "s.__sqlbn_c0", "alias": "__sqlbn_c0"},
+                {
+                    "sql": "CASE WHEN t0.i_1 = s.__sqlbn_c1 THEN 4 ELSE s.__sqlbn_c1 END",
+                    "alias": "__sqlbn_c1",
+                },
+            ],
+            "distinct": ["__sqlbn_c0", "__sqlbn_c1"],
+            "coded": "SELECT * FROM coded",
+            "joins": [
+                {
+                    "kind": "JOIN",
+                    "table": "m.predict_implied_0",
+                    "alias": "t0",
+                    "code": "__sqlbn_c0",
+                }
+            ],
+        },
+    ),
+    "two attributes and naive Bayes as super parents, a sparse factor": (
+        "average_terms",
+        {
+            **AVERAGE,
+            "keys": [{"sql": "(p.number::UINTEGER)*4+k.__sqlbn_p0", "alias": "__sqlbn_k0"}],
+            "packed": [{"sql": "__sqlbn_c1::UINTEGER", "alias": "__sqlbn_p0"}],
+            "divided": range(2),
+            "supers": ["0 + (__sqlbn_c0)", "3 + (__sqlbn_c1)", "7 + (0)"],
+            "coded": "SELECT * FROM coded",
+            "table": "m.predict_super",
+        },
+    ),
+    "a chunk of rows in which attribute 0 may imply attribute 1": (
+        "average_loo_rows",
+        {
+            "row": "e.rowid",
+            "columns": ["y", "x0", "x1"],
+            "gone": [
+                {"sql": "CASE WHEN t0.i_1 = e.x1 THEN 1 ELSE 3 END::USMALLINT", "alias": "g1"}
+            ],
+            "relation": "encoded",
+            "joins": [{"table": "loo_9", "alias": "t0", "key": "(e.x0::UINTEGER)*2+e.y"}],
+            "first": 0,
+            "stop": 100,
+        },
+    ),
+    "left-out rows and their super parents, with a shift and dropped values": (
+        "average_loo_start",
+        {
+            "kept": ["k.r", "k.y", "k.g1"],
+            "carried": ["r", "y", "x0", "x1", "g1"],
+            "keys": [{"sql": "(p.number::UINTEGER)*3+k.x0", "alias": "k0"}],
+            "scores": ["s0", "s1"],
+            "shifts": ["m0", "m1"],
+            "supers": ["(0 + x0) * 2 + y", "(3 + x1) * 2 + y", "(6 + 0) * 2 + y"],
+            "gone": ["least(3)", "least(3, g1)", "least(3)"],
+            "rows": "SELECT * FROM rows",
+            "table": "loo_3",
+            "maxima": "loo_maxima_4",
+            "n_levels": 2,
+        },
+    ),
+    "the squared error before and after an attribute": (
+        "average_loo_sums",
+        {
+            "kept": ["y"],
+            "terms": [
+                {"name": f"e{p}", "sql": f"1 - o{p} / (o{p} + x{p})", "known": f"o{p} + x{p}"}
+                for p in range(2)
+            ],
+            "levels": [1, 0],
+            "sums": ["o0", "x0", "o1", "x1"],
+            "terms_sql": "SELECT * FROM terms",
         },
     ),
     "a table and a chain added to the scores of two classes": (

@@ -1,6 +1,6 @@
-"""How the cost of a selective KDB fit grows: rows, attributes, classes, kmax.
+"""How cost grows: selective KDB with rows, attributes, classes, kmax; AnDE with attributes.
 
-    python tests/benchmarks/growth.py [--most-rows 1e7]
+    python tests/benchmarks/growth.py [--most-rows 1e7] [--only skdb|ande]
 
 Needs ../shared/yardstick, which makes the data.
 """
@@ -36,16 +36,34 @@ def grow(folder: Path, title: str, shapes: list[tuple[float, int, int, int]], at
         before = (float(shape[at]), taken)
 
 
+def average(folder: Path) -> None:
+    """A1DE and A2DE with the number of attributes: fit, and predict of the same rows."""
+    print(f"\n{'attributes':12} {'learner':8} {'fit s':>9} {'predict s':>10}", flush=True)
+    for d in (10, 20, 30, 40):
+        data = make_data(folder / f"g-20000-{d}-7.parquet", 2e4, d, 5, 7)
+        for learner in ("a1de", "a2de"):
+            store = f"--store {folder}/growth.duckdb"
+            fit = sqlbn(f"fit {data} --target y -l {learner} --name m {store} --replace").seconds
+            out = folder / "growth-scored.parquet"
+            scored = sqlbn(f"predict m {data} {store} --out {out}").seconds
+            print(f"{d:12,} {learner:8} {fit:9.1f} {scored:10.1f}", flush=True)
+
+
 def main() -> None:
-    """Print four tables."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--most-rows", type=float, default=1e7)
+    parser.add_argument("--only", choices=["skdb", "ande"])
     options = parser.parse_args()
     if not YARDSTICK.is_dir():
         raise SystemExit("../shared/yardstick is not here: it makes the data")
     sizes = [n for n in (1e5, 1e6, 1e7) if n <= options.most_rows]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
+        if options.only != "skdb":
+            average(folder)
+        if options.only == "ande":
+            return
         grow(folder, "rows", [(n, 20, 7, 3) for n in sizes], 0)
         grow(folder, "attributes", [(1e5, d, 7, 3) for d in (10, 20, 50, 100, 200)], 1)
         grow(folder, "classes", [(1e5, 20, c, 3) for c in (2, 5, 10, 20, 50)], 2)
