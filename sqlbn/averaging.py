@@ -55,7 +55,8 @@ def count_average(
 ) -> Averaged:
     """The one pass over the rows, and the weights of the super parents."""
     plan = plan_average(encoded, kept, averaging, disk_room(draft))
-    with progress.stage("structure", f"counting {plan}", encoded.rows, len(plan.blocks)):
+    progress.note(f"to count: {plan}")
+    with progress.stage("structure", "counting sets of attributes", encoded.rows, len(plan.blocks)):
         counts = count_subsets(draft, encoded, plan, progress.advance)
         weights = None
         if averaging.weighted:

@@ -11,7 +11,13 @@ from typing import Any
 import duckdb
 
 from sqlbn import __version__
-from sqlbn.averaging import count_average, make_tables, single_information
+from sqlbn.averaging import (
+    count_average,
+    disk_room,
+    make_tables,
+    plan_average,
+    single_information,
+)
 from sqlbn.counts.counter import entropies, plan
 from sqlbn.counts.families import FamilyCounts, count_families
 from sqlbn.draft import Draft
@@ -131,6 +137,7 @@ def learn(
     draft = Draft(engine, weighted=options.weight is not None)
     try:
         prepared = prepare(engine, source, draft, options, progress)
+        _check_room(draft, prepared, options)
         encoded = _encode(engine, prepared, progress)
         try:
             fit = _fit_product if options.make_learner().averaging is None else _fit_average
@@ -142,6 +149,16 @@ def learn(
     except BaseException:
         draft.drop()
         raise
+
+
+def _check_room(draft: Draft, prepared: Prepared, options: FitOptions) -> None:
+    """Refuse counts that will not fit on the disk before the rows are read for them."""
+    averaging = options.make_learner().averaging
+    if averaging is None or averaging.attributes is not None:
+        return  # which attributes are kept is known only after counting
+    cards = (*(b.n_values for b in prepared.books), prepared.class_book.n_values)
+    codes = Encoded("", cards, prepared.training.rows, options.weight is not None)
+    plan_average(codes, range(codes.n_attributes), averaging, disk_room(draft))
 
 
 def _fit_product(

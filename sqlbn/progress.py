@@ -32,6 +32,9 @@ class Progress:
             self.seconds[name] = self.seconds.get(name, 0.0) + taken
             self.end(ended, taken)
 
+    def note(self, text: str) -> None:
+        """Something to know before a pass begins."""
+
     def begin(self, title: str, rows: int, total: int) -> None:
         """A pass begins."""
 
@@ -54,6 +57,10 @@ class ConsoleProgress(Progress):
         self._stream = stream or sys.stderr
         self._live = self._stream.isatty()
         self._title, self._rows, self._total, self._done, self._drawn = "", 0, 0, 0, 0.0
+
+    def note(self, text: str) -> None:
+        self._stream.write(f"· {text}\n")
+        self._stream.flush()
 
     def begin(self, title: str, rows: int, total: int) -> None:
         self._title, self._rows, self._total, self._done = title, rows, total, 0

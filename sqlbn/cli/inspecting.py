@@ -80,9 +80,10 @@ def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
     rows, meta = surface.to_pylist(), model.meta
     loss = meta["options"]["loss"]
     chosen = (meta["selected_k"], meta["selected_attributes"])
+    letter = "n" if meta["learner"] == "ande" else "k"
     if plot is not None:
         title = f"{meta['learner']} of {meta['target']!r}, {meta['rows']:,} rows"
-        plot_loocv(plot, rows, loss, chosen, title)
+        plot_loocv(plot, rows, loss, chosen, title, letter)
         typer.echo(f"drawn: {plot}", err=True)
     if as_json:
         typer.echo(json.dumps(rows))
@@ -95,8 +96,8 @@ def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
         [n, name, *(f"{values[k, n]:.6f}{' *' if (k, n) == chosen else '  '}" for k in ks)]
         for n, name in enumerate(names)
     ]
-    typer.echo(text_table(["n", loss, *(f"k = {k}" for k in ks)], body))
-    typer.echo(f"* chosen: k = {chosen[0]}, {chosen[1]} attributes")
+    typer.echo(text_table(["l", loss, *(f"{letter} = {k}" for k in ks)], body))
+    typer.echo(f"* chosen: {letter} = {chosen[0]}, {chosen[1]} attributes")
 
 
 def drop(
@@ -114,7 +115,8 @@ def print_model(model: Model, most: int | None = None) -> None:
     meta = model.meta
     options = ", ".join(f"{key} {value}" for key, value in meta["options"].items())
     if "selected_k" in meta:
-        options += f"; chosen: k {meta['selected_k']}, {meta['selected_attributes']} attributes"
+        k = f"k {meta['selected_k']}, " if meta["learner"] != "ande" else ""
+        options += f"; chosen: {k}{meta['selected_attributes']} attributes"
     skipped = f" ({meta['rows_skipped']:,} skipped)" if meta["rows_skipped"] else ""
     typer.echo(f"{meta['learner']} ({options}) of {meta['target']!r}")
     typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}")
@@ -123,6 +125,8 @@ def print_model(model: Model, most: int | None = None) -> None:
     typer.echo(f"classes: {', '.join(counts[:12])}{more}\n")
     rows = _attribute_rows(model)
     header = ["attribute", "kind", "values", "mi", "used", "parents"]
+    if meta["learner"] == "ande":  # all take turns
+        header, rows = header[:-1], [row[:-1] for row in rows]
     typer.echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
         typer.echo(f"… {len(rows)} attributes in all")

@@ -50,15 +50,16 @@ def plot_loocv(
     loss: str,
     chosen: tuple[int, int],
     title: str,
+    letter: str = "k",
 ) -> None:
-    """Loss over the number of attributes, one line a k, the chosen model marked."""
+    """Loss over the number of attributes, one line a k (`letter`), the chosen model marked."""
     figure, axes = _axes(Path(path))
     rows = [r for r in surface if r["loss"] == loss]
     for k in sorted({r["k"] for r in rows}):
         line = sorted((r["n_attributes"], r["value"]) for r in rows if r["k"] == k)
-        axes.plot(*zip(*line, strict=True), label=f"k = {k}", linewidth=1.6)
+        axes.plot(*zip(*line, strict=True), label=f"{letter} = {k}", linewidth=1.6)
     best = [r["value"] for r in rows if (r["k"], r["n_attributes"]) == chosen]
-    label = f"chosen: k = {chosen[0]}, {chosen[1]} attributes, {best[0]:.4f}"
+    label = f"chosen: {letter} = {chosen[0]}, {chosen[1]} attributes, {best[0]:.4f}"
     axes.plot([chosen[1]], best, "o", color="black", markersize=9, fillstyle="none", label=label)
     axes.set(xlabel="attributes, in order of mutual information with the class", title=title)
     axes.set_ylabel(f"leave-one-out {_LABELS[loss]}")
