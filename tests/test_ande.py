@@ -9,12 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import combinations, product
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import reference
 import reference_ande
@@ -22,7 +19,7 @@ import test_properties
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from reference_ande import Ande
-from test_loo_surface import MANY_CLASSES, loocv, with_column
+from test_loo_surface import MANY_CLASSES, with_column
 from test_properties import (
     ROUNDING,
     TARGET,
@@ -38,13 +35,9 @@ from test_properties import (
     same_predictions,
     some,
 )
-from test_selection import is_clear
-from test_shared_golden import LONG, QUICK, golden, split
 
 import sqlbn
 
-SURFACE = 1e-10
-GOLDEN = 1e-9
 VARIANTS: dict[str, dict[str, Any]] = {
     "": {},
     "-s": {"subsumption": True},
@@ -513,204 +506,3 @@ def test_threads_do_not_change_the_model(case: Case) -> None:
 def test_order_of_rows_does_not_change_the_model(case: Case, seed: int) -> None:
     mixed = random.Random(seed).sample(case.train, len(case.train))
     same_model(learn(case), learn(replace(case, train=mixed)), case)
-
-
-# ---- leave-one-out
-
-
-def surfaces(model: Any, n: int, d: int) -> dict[str, list[float]]:
-    """For each loss that is reported its value by number of attributes."""
-    found = loocv(model)
-    for cells in found.values():
-        assert set(cells) == {(n, length) for length in range(d + 1)}
-    return {loss: [cells[n, length] for length in range(d + 1)] for loss, cells in found.items()}
-
-
-def same_selection(case: Case, wanted: dict[str, reference.Surface], ref: Ande) -> None:
-    """The surface, what is chosen, and the model that is left."""
-    loss, d = case.options["loss"], len(ref.model.order)
-    with learn(case) as model:
-        got = surfaces(model, case.options["n"], d)
-        assert loss in got
-        for name, values in got.items():
-            assert values == pytest.approx(wanted[name][0], rel=0, abs=SURFACE), name
-        if not is_clear(wanted[loss], case):
-            return
-        _, length = reference.choose(wanted[loss], "attributes", loss)
-        chosen = reference_ande.shortened(ref, length)
-        assert model.meta["selected_attributes"] == length
-        same_attributes(model, chosen)
-        same_scores(model, chosen, case)
-
-
-@examples(16)
-@given(andes(selecting=True))
-def test_leave_one_out_is_that_of_retraining(case: Case) -> None:
-    ref = refer(case)
-    assume(rounds_the_same(ref))
-    same_selection(case, reference_ande.loocv_surfaces(ref), ref)
-
-
-@examples(6)
-@given(andes(selecting=True), st.sampled_from((1, 30, 200)))
-def test_leave_one_out_by_the_ways_of_large_tables(case: Case, limit: int) -> None:
-    ref = refer(case)
-    assume(rounds_the_same(ref))
-    with as_if_large(limit):
-        same_selection(case, reference_ande.loocv_surfaces(ref), ref)
-
-
-@pytest.mark.parametrize("name", ["a1de-sw", "a2de"])
-def test_every_loss(name: str) -> None:
-    options = {"min_count": 1, "select": "attributes", **meaning(name)}
-    case = made(("sky", "heat", "air"), WEATHER, NEW_WEATHER[::5], **options)
-    ref = refer(case)
-    wanted = reference_ande.loocv_surfaces(ref)
-    for loss in reference.LOSSES:
-        same_selection(replace(case, options={**case.options, "loss": loss}), wanted, ref)
-
-
-@some_names
-def test_parts_of_rows_are_left_out_whole(name: str) -> None:
-    """Weights below and above 1: a cell below 1 becomes 0, and implications come and go by that."""
-    options = {"select": "attributes", "loss": "rmse", "min_count": 0, **meaning(name)}
-    case = made(("sky", "heat", "air"), WEATHER, NEW_WEATHER[::5], weight=WEIGHT, **options)
-    case = replace(
-        case,
-        schema=case.schema.append(pa.field(WEIGHT, pa.float64())),
-        train=[{**r, WEIGHT: (0.25, 0.5, 0.125)[i % 3]} for i, r in enumerate(case.train)],
-        new=[{**r, WEIGHT: 1.0} for r in case.new],
-    )
-    ref = refer(case)
-    same_selection(case, reference_ande.loocv_surfaces(ref), ref)
-
-
-def test_of_equal_losses_fewer_attributes_are_chosen() -> None:
-    """The second attribute says nothing that counts: 0-1 loss is the same with and without it."""
-    rows = [(x, z, x) for x in "pq" for z in "uv" for _ in range(3)]
-    case = made(("z", "x"), [(z, x, y) for x, z, y in rows], [("u", "p"), ("v", "q")], n=1)
-    case = replace(case, options={**case.options, "select": "attributes", "loss": "zero_one"})
-    ref = refer(case)
-    same_selection(case, reference_ande.loocv_surfaces(ref), ref)
-    with learn(case) as model:
-        assert model.meta["selected_attributes"] == 1
-        assert surfaces(model, 1, 2)["zero_one"][1:] == [0, 0]
-
-
-def test_nothing_selected_leaves_the_prior() -> None:
-    """Attributes that say nothing: each value as often with each class."""
-    rows = [(x, z, y) for x in "abc" for z in "de" for y in "pqq" for _ in range(3)]
-    case = made(("x", "z"), rows, [("a", "d")], n=2, select="attributes", loss="rmse")
-    ref = refer(case)
-    same_selection(case, reference_ande.loocv_surfaces(ref), ref)
-    with learn(case) as model:
-        assert model.meta["selected_attributes"] == 0
-    agree(outcome(case), [[18.5 / 55, 36.5 / 55]])
-
-
-@pytest.mark.parametrize("loss", ["rmse", "log_loss"])
-def test_a_short_name_selects_too(fruit: pa.Table, loss: str) -> None:
-    options: dict[str, Any] = {"select": "attributes", "loss": loss, "min_count": 9}
-    with (
-        sqlbn.fit(fruit, "kind", "a2de-sw", **options) as short,
-        sqlbn.fit(fruit, "kind", "ande", n=2, **VARIANTS["-sw"], **options) as long,
-    ):
-        for one, other in zip(short.loocv.to_pylist(), long.loocv.to_pylist(), strict=True):
-            assert one == {**other, "value": pytest.approx(other["value"], rel=0, abs=1e-12)}
-        assert answers(short, fruit).equals(answers(long, fruit))
-        length = short.meta["selected_attributes"]
-        with sqlbn.fit(fruit, "kind", "a2de-sw", attributes=length, min_count=9) as fixed:
-            assert answers(fixed, fruit).equals(answers(short, fruit))
-            assert fixed.loocv is None
-
-
-# ---- the store
-
-
-STORED: dict[str, dict[str, Any]] = {
-    "a1de": {},
-    "a1de-sw": {"min_count": 9},
-    "a2de": {"attributes": 3},
-    "a2de-s": {"min_count": 9, "select": "attributes", "loss": "log_loss"},
-    "a2de-sw": {"min_count": 9, "m": 0.5},
-}
-
-
-@pytest.mark.parametrize("learner", STORED)
-def test_a_stored_model_predicts_in_plain_duckdb(
-    fruit: pa.Table, tmp_path: Path, learner: str
-) -> None:
-    """Also rows with values that were not seen, missing ones and other columns."""
-    path, data = tmp_path / "models.duckdb", tmp_path / "new.parquet"
-    strange = {"colour": "black", "spots": 99, "ripe": None, "weight": None, "width": 1e9}
-    rows = [*fruit.to_pylist()[::7], {**strange, "kind": "nut"}]
-    new = pa.Table.from_pylist(rows, fruit.schema).append_column("row", [range(len(rows))])
-    pq.write_table(new, data)
-    with sqlbn.fit(fruit, "kind", learner, store=path, name="m", **STORED[learner]) as model:
-        wanted = answers(model, new)
-        attributes, surface = model.attributes, model.loocv
-    with duckdb.connect() as con:
-        con.register("given", new)
-        con.execute("CREATE TEMP TABLE tbl AS FROM given")
-        con.execute(f"ATTACH '{path}' AS m (READ_ONLY)")
-        con.execute("USE m.m")
-        for name in ("tbl", data):
-            found = con.sql(f"FROM predict('{name}') ORDER BY row").to_arrow_table()
-            assert found.select(wanted.column_names).equals(wanted)
-    with sqlbn.load(path, "m") as loaded:
-        assert answers(loaded, new).equals(wanted)
-        assert loaded.attributes.equals(attributes)
-        assert (loaded.loocv is None) == (surface is None)
-        assert surface is None or loaded.loocv.equals(surface)
-
-
-# ---- the results of an independent program
-
-
-def check_golden(shared: Path, name: str, folder: Path) -> None:
-    wanted = golden(shared, name)
-    names = [a["attribute"] for a in wanted["attributes"]]
-    train, test = split(shared, wanted["file"], folder)
-    learners = [learner for learner in wanted["test"] if learner.startswith(("a1de", "a2de"))]
-    assert learners
-    for learner in learners:
-        with sqlbn.fit(train, wanted["target"], learner, columns=names, categorical=names) as model:
-            losses = model.evaluate(test).losses
-        for loss, value in wanted["test"][learner].items():
-            assert losses[loss] == pytest.approx(value, rel=0, abs=GOLDEN), (learner, loss)
-
-
-@pytest.mark.parametrize("name", QUICK)
-def test_golden(shared: Path, name: str, tmp_path: Path) -> None:
-    check_golden(shared, name, tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LONG)
-def test_golden_of_larger_sets(shared: Path, name: str, tmp_path: Path) -> None:
-    check_golden(shared, name, tmp_path)
-
-
-def reference_is_golden(name: str, learners: Sequence[str] | None) -> None:
-    wanted, names, train, test = test_properties.golden(name)
-    for learner, losses in wanted["test"].items():
-        if not (learner in learners if learners else learner.startswith("a")):
-            continue
-        ref = reference_ande.fit(
-            train, names, wanted["target"], **meaning(learner), categorical=names
-        )
-        with by_ande():
-            got = reference.evaluate(ref, test)
-        for loss, value in losses.items():
-            assert got[loss] == pytest.approx(value, rel=0, abs=1e-10), (learner, loss)
-
-
-@pytest.mark.parametrize(("name", "learners"), [("titanic", None), ("breast-cancer", ["a2de-w"])])
-def test_the_reference_gives_the_golden_losses(name: str, learners: Sequence[str] | None) -> None:
-    reference_is_golden(name, learners)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["breast-cancer", "car", "solar-flare2", "vote"])
-def test_the_reference_gives_all_golden_losses(name: str) -> None:
-    reference_is_golden(name, None)

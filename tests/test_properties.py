@@ -304,7 +304,7 @@ def test_model_predictions_and_losses_are_those_of_the_reference(case: Case) -> 
 @contextmanager
 def as_if_large(limit: int) -> Iterator[None]:
     """Limits so low that small tables go the ways of large ones: joined codebooks, sparse counts,
-    back-off by chains of tables, nothing fused."""
+    back-off by chains of tables, nothing fused, rows left out in chunks."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sqlbn.encode.codebook.INLINE_CATEGORIES", 2)
         patch.setattr("sqlbn.counts.counter.cover", lambda f, cards, _: cover(f, cards, limit))
@@ -312,6 +312,15 @@ def as_if_large(limit: int) -> Iterator[None]:
         patch.setattr("sqlbn.scoring.factors._COMPLETE_LEAST", limit)
         patch.setattr("sqlbn.scoring.factors._COMPLETE_MOST", limit)
         patch.setattr("sqlbn.scoring.factors.FUSED_KEYS", 1)
+        patch.setattr("sqlbn.counts.subsets._ARRAY_CELLS", limit)
+        patch.setattr("sqlbn.counts.subsets._INSERTED_TOGETHER", limit)
+        patch.setattr("sqlbn.scoring.super_tables._FUSED_VALUES", limit)
+        patch.setattr("sqlbn.scoring.super_tables._COMPLETE_VALUES", limit)
+        patch.setattr("sqlbn.scoring.super_tables._GAPLESS_KEYS", limit)
+        patch.setattr("sqlbn.scoring.average_loo_tables._COMPLETE_VALUES", limit)
+        patch.setattr("sqlbn.scoring.average_loo._SAFE", limit / 100)
+        patch.setattr("sqlbn.scoring.average_loo._MEMORY_SHARE", 0)
+        patch.setattr("sqlbn.scoring.average_loo._FEWEST_ROWS", max(7, limit))
         yield
 
 

@@ -25,6 +25,7 @@ _STEP = 3
 _SAFE = 600.0
 # The share of the memory limit that the sums of a chunk of rows may take.
 _MEMORY_SHARE = 0.2
+_FEWEST_ROWS = 10_000
 
 
 class AverageLoo:
@@ -58,7 +59,7 @@ class AverageLoo:
     def _chunk_rows(self) -> int:
         sums = (len(self._order) + 1) * (2 if self._two_sums else self._n_classes + 1)
         a_row = 16 * sums * (self._averaged.n + 1)
-        return max(10_000, int(_MEMORY_SHARE * self._engine.memory_bytes / a_row))
+        return max(_FEWEST_ROWS, int(_MEMORY_SHARE * self._engine.memory_bytes / a_row))
 
     def losses(self, advance: Callable[[], None] = lambda: None) -> dict[Loss, list[float]]:
         """For each loss its value after 0, 1, … attributes."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from sqlbn.counts.packing import packed_sql
 from sqlbn.quoting import literal, relation_sql
+from sqlbn.scoring.batches import joined_batch
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.superparents import SUPER_TABLE, SuperParents, subsumed_table
@@ -174,25 +175,7 @@ def _batch(
         terms = [f"s.{NAMES.score}{j}"]
         terms += [_term(scorer, supers, factor, j) for factor in factors]
         sums.append(" + ".join(terms))
-    return render(
-        "score_batch",
-        names=NAMES,
-        scored=scored,
-        spent=[
-            *(f"{NAMES.key}{f.number}" for f in factors),
-            *(f"{NAMES.score}{j}" for j in classes),
-        ],
-        sums=sums,
-        joins=[
-            {
-                "kind": "JOIN" if f.role == "child" and not outer else "LEFT JOIN",
-                "table": relation_sql(scorer.prefix, f.table),
-                "alias": f"f{f.number}",
-                "key": f"{NAMES.key}{f.number}",
-            }
-            for f in sorted(factors, key=lambda f: f.role != "child")
-        ],
-    )
+    return joined_batch(scored, factors, sums, scorer.prefix, outer)
 
 
 def _term(scorer: Scorer, supers: SuperParents, factor: Factor, j: int) -> str:

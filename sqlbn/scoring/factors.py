@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Role = Literal["base", "cell", "parents", "child", "sparse"]
+# The roles of tables that have a row for every key.
+COMPLETE = ("base", "child")
 
 # Log probabilities that a complete table may hold; past that, deep levels of back-off hold only
 # the cells that were seen and are joined one after the other. Complete tables score faster (54

@@ -14,8 +14,9 @@ from sqlbn.encode.codebook import (
     code_sql,
     column_sql,
 )
-from sqlbn.quoting import identifier, literal, relation_sql
+from sqlbn.quoting import identifier, literal
 from sqlbn.scoring.average_query import averaged_scores
+from sqlbn.scoring.batches import joined_batch
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.superparents import SuperParents
@@ -173,24 +174,5 @@ def _score_batch(
             columns = [f"f{f.number}.l_{j}" for f in chain]
             terms.append(columns[0] if len(columns) == 1 else f"COALESCE({', '.join(columns)})")
         sums.append(" + ".join(terms))
-    # Complete tables first: they are inner joins, and drop no row.
-    factors = sorted((f for chain in chains for f in chain), key=lambda f: f.role != "base")
-    return render(
-        "score_batch",
-        names=NAMES,
-        scored=scored,
-        spent=[
-            *(f"{NAMES.key}{f.number}" for f in factors),
-            *(f"{NAMES.score}{j}" for j in range(n)),
-        ],
-        sums=sums,
-        joins=[
-            {
-                "kind": "JOIN" if f.role == "base" and not outer else "LEFT JOIN",
-                "table": relation_sql(scorer.prefix, f.table),
-                "alias": f"f{f.number}",
-                "key": f"{NAMES.key}{f.number}",
-            }
-            for f in factors
-        ],
-    )
+    factors = [f for chain in chains for f in chain]
+    return joined_batch(scored, factors, sums, scorer.prefix, outer)

@@ -1,0 +1,111 @@
+"""AnDE through the store, and against the results of an independent program on real data."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import reference
+import reference_ande
+import test_properties
+from test_ande import answers, by_ande, meaning
+from test_shared_golden import LONG, QUICK, golden, split
+
+import sqlbn
+
+GOLDEN = 1e-9
+
+
+# ---- the store
+
+
+STORED: dict[str, dict[str, Any]] = {
+    "a1de": {},
+    "a1de-sw": {"min_count": 9},
+    "a2de": {"attributes": 3},
+    "a2de-s": {"min_count": 9, "select": "attributes", "loss": "log_loss"},
+    "a2de-sw": {"min_count": 9, "m": 0.5},
+}
+
+
+@pytest.mark.parametrize("learner", STORED)
+def test_a_stored_model_predicts_in_plain_duckdb(
+    fruit: pa.Table, tmp_path: Path, learner: str
+) -> None:
+    """Also rows with values that were not seen, missing ones and other columns."""
+    path, data = tmp_path / "models.duckdb", tmp_path / "new.parquet"
+    strange = {"colour": "black", "spots": 99, "ripe": None, "weight": None, "width": 1e9}
+    rows = [*fruit.to_pylist()[::7], {**strange, "kind": "nut"}]
+    new = pa.Table.from_pylist(rows, fruit.schema).append_column("row", [range(len(rows))])
+    pq.write_table(new, data)
+    with sqlbn.fit(fruit, "kind", learner, store=path, name="m", **STORED[learner]) as model:
+        wanted = answers(model, new)
+        attributes, surface = model.attributes, model.loocv
+    with duckdb.connect() as con:
+        con.register("given", new)
+        con.execute("CREATE TEMP TABLE tbl AS FROM given")
+        con.execute(f"ATTACH '{path}' AS m (READ_ONLY)")
+        con.execute("USE m.m")
+        for name in ("tbl", data):
+            found = con.sql(f"FROM predict('{name}') ORDER BY row").to_arrow_table()
+            assert found.select(wanted.column_names).equals(wanted)
+    with sqlbn.load(path, "m") as loaded:
+        assert answers(loaded, new).equals(wanted)
+        assert loaded.attributes.equals(attributes)
+        assert (loaded.loocv is None) == (surface is None)
+        assert surface is None or loaded.loocv.equals(surface)
+
+
+# ---- the results of an independent program
+
+
+def check_golden(shared: Path, name: str, folder: Path) -> None:
+    wanted = golden(shared, name)
+    names = [a["attribute"] for a in wanted["attributes"]]
+    train, test = split(shared, wanted["file"], folder)
+    learners = [learner for learner in wanted["test"] if learner.startswith(("a1de", "a2de"))]
+    assert learners
+    for learner in learners:
+        with sqlbn.fit(train, wanted["target"], learner, columns=names, categorical=names) as model:
+            losses = model.evaluate(test).losses
+        for loss, value in wanted["test"][learner].items():
+            assert losses[loss] == pytest.approx(value, rel=0, abs=GOLDEN), (learner, loss)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_golden(shared: Path, name: str, tmp_path: Path) -> None:
+    check_golden(shared, name, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LONG)
+def test_golden_of_larger_sets(shared: Path, name: str, tmp_path: Path) -> None:
+    check_golden(shared, name, tmp_path)
+
+
+def reference_is_golden(name: str, learners: Sequence[str] | None) -> None:
+    wanted, names, train, test = test_properties.golden(name)
+    for learner, losses in wanted["test"].items():
+        if not (learner in learners if learners else learner.startswith("a")):
+            continue
+        ref = reference_ande.fit(
+            train, names, wanted["target"], **meaning(learner), categorical=names
+        )
+        with by_ande():
+            got = reference.evaluate(ref, test)
+        for loss, value in losses.items():
+            assert got[loss] == pytest.approx(value, rel=0, abs=1e-10), (learner, loss)
+
+
+@pytest.mark.parametrize(("name", "learners"), [("titanic", None), ("breast-cancer", ["a2de-w"])])
+def test_the_reference_gives_the_golden_losses(name: str, learners: Sequence[str] | None) -> None:
+    reference_is_golden(name, learners)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["breast-cancer", "car", "solar-flare2", "vote"])
+def test_the_reference_gives_all_golden_losses(name: str) -> None:
+    reference_is_golden(name, None)
