@@ -1,8 +1,9 @@
 """Win/draw/loss of naive Bayes and the AnDE variants against each other, beside the paper's.
 
     python examples/ande_wins.py FOLDER [--json FILE] [--most-lookups 5e9] [--learners nb,a1de,…]
+        [--target SET=COLUMN]… [--skip SET]…
 
-FOLDER holds Parquet files, the class in the last column of each. Two-fold cross-validation; numbers
+FOLDER holds Parquet files, the class in the last column of each unless --target says so. Two-fold cross-validation; numbers
 are cut into five intervals of equal frequency (the paper used MDL cuts, 20 repeats, other sets: the
 same direction is to be expected, not the same counts). Sets for which A2DE would look up more than
 --most-lookups probabilities (rows x pairs of attributes x attributes) are left out, and named.
@@ -129,7 +130,10 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="keep losses here; sets found there are not run")
     parser.add_argument("--most-lookups", type=float, default=5e9)
     parser.add_argument("--learners", default=",".join(LEARNERS))
+    parser.add_argument("--target", action="append", default=[], metavar="SET=COLUMN")
+    parser.add_argument("--skip", action="append", default=[], metavar="SET")
     options = parser.parse_args()
+    targets = dict(given.split("=", 1) for given in options.target)
     learners = [name for name in LEARNERS if name in options.learners.split(",")]
     known: dict[str, Losses] = {}
     if options.json is not None and options.json.exists():
@@ -137,6 +141,9 @@ def main() -> None:
     sizes: dict[str, int] = {}
     for path in sorted(options.folder.glob("*.parquet"), key=lambda p: p.stat().st_size):
         target, rows, d = shape(path)
+        target = targets.get(path.stem, target)
+        if path.stem in options.skip:
+            continue
         if lookups(rows, d) > options.most_lookups:
             print(f"{path.stem}: left out, {rows:,} rows x {d} attributes", file=sys.stderr)
             continue
