@@ -3,10 +3,11 @@
     python examples/ande_wins.py FOLDER [--json FILE] [--most-lookups 5e9] [--learners nb,a1de,…]
         [--target SET=COLUMN]… [--skip SET]…
 
-FOLDER holds Parquet files, the class in the last column of each unless --target says so. Two-fold cross-validation; numbers
-are cut into five intervals of equal frequency (the paper used MDL cuts, 20 repeats, other sets: the
-same direction is to be expected, not the same counts). Sets for which A2DE would look up more than
---most-lookups probabilities (rows x pairs of attributes x attributes) are left out, and named.
+FOLDER holds Parquet files, the class in the last column of each unless --target says so. Two-fold
+cross-validation; numbers are cut into 5 intervals of equal frequency (the paper used MDL cuts, 20
+repeats, other sets: the same direction is to be expected, not the same counts). Sets for which A2DE
+would look up more than --most-lookups probabilities (rows x pairs of attributes x attributes) are
+left out, and named.
 
 The paper: Zaidi and Webb, "Fast and Effective Single Pass Bayesian Learning", PAKDD 2013.
 """

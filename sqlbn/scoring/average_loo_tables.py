@@ -56,18 +56,13 @@ class AverageLooTables:
         self._n_keys = 0
         self.sets, weights = averaged.turns()
         self.radices = self._cards
-        self._turns = self._number(weights)
-        self._weights = weights
+        self._turns, self._weights = self._number(), weights
         self.n_numbers = 1 + max(int(t.numbers.max(initial=-1)) for t in self._turns)
-        # Bounds of what is added up, and a shift that no sum of logarithms can make up for.
+        # A shift that no sum of logarithms can make up for; and what these sums are at most.
+        self.away = self._far_away()
         self.high, self.low = 0.0, 0.0
-        self._logs = {v: self._child_logs(v) for v in order}
-        starts = self._start_logs()
-        self._bound(starts[1])
-        self.away = float(2 ** math.ceil(math.log2(4 * max(self.high, -self.low) + 1024)))
-        self.super_table = self._make_super(*starts)
+        self.super_table = self._make_super()
         self.child_tables = {v: self._make_child(v) for v in order}
-        self._logs.clear()
 
     def drop(self) -> None:
         """Remove the tables."""
@@ -77,7 +72,19 @@ class AverageLooTables:
 
     # -- numbers -----------------------------------------------------------------------------
 
-    def _number(self, weights: Sequence[float]) -> list[LooTurn]:
+    def _far_away(self) -> float:
+        """A power of two well above any sum of one logarithm an attribute.
+
+        None is larger than that of the smallest share, times the rows a value may not occur in.
+        """
+        most = [
+            math.log((self._total + self._m) * max(self._cards[v], 1) / self._m + 1)
+            + math.log(self._total + 1)
+            for v in self._order
+        ]
+        return float(2 ** math.ceil(math.log2(4 * self._averaged.n * sum(most) + 1024)))
+
+    def _number(self) -> list[LooTurn]:
         found = []
         offset = first = 0
         for subset in self.sets:
@@ -160,11 +167,11 @@ class AverageLooTables:
             logs.append(self._by_slot(log, own, y) - frequency[codes][:, None])
         return np.concatenate(keys), np.concatenate(logs)
 
-    def _bound(self, starts: Array) -> None:
-        for logs in (starts, *(found[1] for found in self._logs.values())):
-            if logs.size:
-                self.high += max(float(logs.max()), 0.0)
-                self.low += min(float(logs.min()), 0.0)
+    def _bound(self, logs: Array) -> Array:
+        if logs.size:
+            self.high += max(float(logs.max()), 0.0)
+            self.low += min(float(logs.min()), 0.0)
+        return logs
 
     # -- tables ------------------------------------------------------------------------------
 
@@ -174,15 +181,17 @@ class AverageLooTables:
         self._tables.append(name)
         return name
 
-    def _make_super(self, keys: Array, logs: Array, levels: Array) -> str:
+    def _make_super(self) -> str:
+        keys, logs, levels = self._start_logs()
         # Far away until the last of its attributes comes in.
         far = np.where(levels > 0, self.away, 0.0)[:, None]
         columns = {"number": np.arange(len(keys), dtype=np.uint32), "level": levels}
-        columns |= by_class("l", logs - far)
+        columns |= by_class("l", self._bound(logs) - far)
         return self._put(without_gaps(keys, columns, self._n_keys))
 
     def _make_child(self, attribute: int) -> str:
-        keys, logs = self._logs[attribute]
+        keys, logs = self._child_logs(attribute)
+        self._bound(logs)
         card, rank = self._cards[attribute], {v: r for r, v in enumerate(self._order)}
         for turn in self._turns:
             if attribute in turn.subset:
