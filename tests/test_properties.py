@@ -318,7 +318,7 @@ def as_if_large(limit: int) -> Iterator[None]:
         patch.setattr("sqlbn.scoring.super_tables._COMPLETE_VALUES", limit)
         patch.setattr("sqlbn.scoring.super_tables._GAPLESS_KEYS", limit)
         patch.setattr("sqlbn.scoring.average_loo_tables._COMPLETE_VALUES", limit)
-        patch.setattr("sqlbn.scoring.average_loo._SAFE", limit / 100)
+        patch.setattr("sqlbn.scoring.average_loo._SAFE", 0.01)
         patch.setattr("sqlbn.scoring.average_loo._MEMORY_SHARE", 0)
         patch.setattr("sqlbn.scoring.average_loo._FEWEST_ROWS", max(7, limit))
         yield

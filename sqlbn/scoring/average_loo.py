@@ -118,7 +118,7 @@ class AverageLoo:
         near = literal(-self._tables.away / 2)
         items = [f"CASE WHEN max(m{p}) > {near} THEN max(m{p}) END AS m{p}" for p in self._prefixes]
         return (
-            f"SELECT r * {self._n_levels} + level AS id, {', '.join(items)} "
+            f"SELECT r * {self._n_levels + 1} + level AS id, {', '.join(items)} "
             f"FROM ({query}) GROUP BY id"
         )
 
@@ -225,7 +225,7 @@ class AverageLoo:
             rows=self._rows_sql(first, stop, [*self._kept, *codes], never),
             table=self._tables.super_table,
             maxima=maxima,
-            n_levels=self._n_levels,
+            n_levels=self._n_levels + 1,  # with that of what was not seen
         )
 
     def _rows_sql(self, first: int, stop: int, columns: Sequence[str], never: int) -> str:

@@ -187,7 +187,7 @@ class AverageLooTables:
         far = np.where(levels > 0, self.away, 0.0)[:, None]
         columns = {"number": np.arange(len(keys), dtype=np.uint32), "level": levels}
         columns |= by_class("l", self._bound(logs) - far)
-        return self._put(without_gaps(keys, columns, self._n_keys))
+        return self._put(without_gaps(keys, columns, self._n_keys, -self.away))
 
     def _make_child(self, attribute: int) -> str:
         keys, logs = self._child_logs(attribute)

@@ -271,17 +271,20 @@ class SuperTables:
         return numbers, cells.codes[:, at], cells.counts
 
 
-def without_gaps(keys: Array, columns: dict[str, Array], n_keys: int) -> dict[str, Array]:
+def without_gaps(
+    keys: Array, columns: dict[str, Array], n_keys: int, start: float = 0.0
+) -> dict[str, Array]:
     """A table of super parents' values with a row for every key, where that is not too much.
 
     Rows then pass a join untouched. What was not seen has a level below all others: it is scored
-    like the rest and never looked at.
+    like the rest, from `start` on, and never looked at.
     """
     if n_keys > _GAPLESS_KEYS:
         return {"key": keys, **columns}
     found: dict[str, Array] = {"key": np.arange(n_keys, dtype=np.uint32)}
     for name, values in columns.items():
-        found[name] = np.full(n_keys, -1 if name == "level" else 0, values.dtype)
+        unseen = -1 if name == "level" else 0 if name == "number" else start
+        found[name] = np.full(n_keys, unseen, values.dtype)
         found[name][keys] = values
     return found
 
