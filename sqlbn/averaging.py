@@ -14,10 +14,11 @@ from sqlbn.counts.counter import n_log_n
 from sqlbn.counts.cover import Family
 from sqlbn.counts.subsets import (
     SubsetCounts,
-    SubsetPlan,
     count_subsets,
     plan_subsets,
     readable_bytes,
+    subset_cost,
+    subsets_of,
 )
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
@@ -25,23 +26,25 @@ from sqlbn.errors import OptionError
 from sqlbn.learners.base import Averaging
 from sqlbn.progress import Progress
 from sqlbn.scoring.averaged import Averaged
-from sqlbn.scoring.super_tables import SuperTables, find_implications
-from sqlbn.scoring.superparents import turns
+from sqlbn.scoring.implied import find_implications, implied_columns
+from sqlbn.scoring.super_tables import SuperTables
+from sqlbn.scoring.superparents import implied_table, turns
 from sqlbn.store.supers import write_subsumptions, write_supers
 from sqlbn.structure.information import Information, joint_mi
 
 
-def plan_average(
-    encoded: Encoded, kept: Sequence[int], averaging: Averaging, room: int
-) -> SubsetPlan:
-    """The plan of the counting pass, or an error where its counts would not fit in `room` bytes."""
-    plan = plan_subsets(encoded, kept, averaging.n + 1)
-    if plan.n_bytes > room:
+def affordable_subsets(
+    draft: Draft, encoded: Encoded, kept: Sequence[int], averaging: Averaging
+) -> list[Family]:
+    """The sets to count, or an error where their counts would not fit on the disk."""
+    subsets, room = subsets_of(kept, averaging.n + 1), _disk_room(draft)
+    cost = subset_cost(encoded, subsets)
+    if cost.n_bytes > room:
         raise OptionError(
-            f"{plan}, but {readable_bytes(room)} of disk may be used: keep fewer attributes with "
+            f"{cost}, but {readable_bytes(room)} of disk may be used: keep fewer attributes with "
             "--attributes, use --n 1 or fewer --bins, or raise --disk-limit"
         )
-    return plan
+    return subsets
 
 
 def count_average(
@@ -54,10 +57,11 @@ def count_average(
     progress: Progress,
 ) -> Averaged:
     """The one pass over the rows, and the weights of the super parents."""
-    plan = plan_average(encoded, kept, averaging, disk_room(draft))
-    progress.note(f"to count: {plan}")
-    with progress.stage("structure", "counting sets of attributes", encoded.rows, len(plan.blocks)):
-        counts = count_subsets(draft, encoded, plan, progress.advance)
+    subsets = affordable_subsets(draft, encoded, kept, averaging)
+    blocks = plan_subsets(encoded, subsets)
+    progress.note(f"to count: {subset_cost(encoded, subsets)}, in {len(blocks):,} blocks")
+    with progress.stage("structure", "counting sets of attributes", encoded.rows, len(blocks)):
+        counts = count_subsets(draft, encoded, subsets, blocks, progress.advance)
         weights = None
         if averaging.weighted:
             sets, _ = turns(kept, averaging.n, None)
@@ -73,7 +77,7 @@ def count_average(
     )
 
 
-def disk_room(draft: Draft) -> int:
+def _disk_room(draft: Draft) -> int:
     """Bytes that may be written to the scratch folder."""
     limit = draft.engine.settings.disk_bytes
     return limit if limit is not None else shutil.disk_usage(draft.engine.scratch.folder).free
@@ -99,10 +103,11 @@ def make_tables(averaged: Averaged, names: Sequence[str]) -> None:
     counts, draft = averaged.counts, averaged.counts.draft
     counts.describe()
     supers = averaged.super_parents()
-    tables = SuperTables(counts, supers, averaged.kept, averaged.class_counts, averaged.m)
+    tables = SuperTables(averaged, supers)
     tables.make()
     write_supers(draft, supers, tables.seen, names)
     if averaged.min_count is not None:
         found = find_implications(counts, averaged.kept, averaged.min_count)
-        tables.make_implied(found)
+        for special, columns in implied_columns(found, counts.encoded.cards).items():
+            draft.engine.create_table(draft.table(implied_table(special)), columns)
         write_subsumptions(draft, found, names)

@@ -8,7 +8,7 @@ from typing import Any
 from sqlbn.api import open_for_fit, split_options
 from sqlbn.counts.counter import block_statement, plan
 from sqlbn.counts.families import family_statement
-from sqlbn.counts.subsets import plan_subsets
+from sqlbn.counts.subsets import plan_subsets, subsets_of
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, encode_statement
 from sqlbn.engines import DuckDBEngine
@@ -67,10 +67,10 @@ def _subset_steps(encoded: Encoded, averaging: Averaging) -> list[Step]:
     d = encoded.n_attributes
     # Which attributes are kept depends on counts: those that come first stand for them.
     kept = range(d if averaging.attributes is None else min(d, averaging.attributes))
-    found = plan_subsets(encoded, kept, averaging.n + 1)
+    blocks = plan_subsets(encoded, subsets_of(kept, averaging.n + 1))
     return [
-        (f"block {number} of {len(found.blocks)}: counts", block_statement(block, encoded))
-        for number, block in enumerate(found.blocks, 1)
+        (f"block {number} of {len(blocks)}: counts", block_statement(block, encoded))
+        for number, block in enumerate(blocks, 1)
     ]
 
 

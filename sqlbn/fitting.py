@@ -12,10 +12,9 @@ import duckdb
 
 from sqlbn import __version__
 from sqlbn.averaging import (
+    affordable_subsets,
     count_average,
-    disk_room,
     make_tables,
-    plan_average,
     single_information,
 )
 from sqlbn.counts.counter import entropies, plan
@@ -158,7 +157,7 @@ def _check_room(draft: Draft, prepared: Prepared, options: FitOptions) -> None:
         return  # which attributes are kept is known only after counting
     cards = (*(b.n_values for b in prepared.books), prepared.class_book.n_values)
     codes = Encoded("", cards, prepared.training.rows, options.weight is not None)
-    plan_average(codes, range(codes.n_attributes), averaging, disk_room(draft))
+    affordable_subsets(draft, codes, range(codes.n_attributes), averaging)
 
 
 def _fit_product(

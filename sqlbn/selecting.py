@@ -19,6 +19,8 @@ from sqlbn.scoring.leave_one_out import LeaveOneOut
 from sqlbn.scoring.loo_losses import Loss, companions
 from sqlbn.structure.selection import Choice, choose
 
+Surfaces = dict[Loss, npt.NDArray[np.float64]]
+
 # The slice that is timed before the pass: long enough to be told from the fixed cost of a query.
 _SLICE_ROWS = 50_000
 # Measured once, 1 M rows x 54, 7 classes: k' = 0 2.0 s, k' = 3 2.7 s, k' = 5 4.0 s.
@@ -49,8 +51,7 @@ def select(
     finally:
         if rows is not encoded:
             discard(engine, rows)
-    write_loocv(counts.draft, surfaces, ks)
-    return choose(surfaces[selection.loss], ks, selection.select, selection.loss == "mcc")
+    return _chosen(counts.draft, surfaces, selection)
 
 
 def select_average(
@@ -76,6 +77,11 @@ def select_average(
         if rows is not encoded:
             discard(draft.engine, rows)
     surfaces = {loss: np.array([values]) for loss, values in losses.items()}
+    return _chosen(draft, surfaces, selection)
+
+
+def _chosen(draft: Draft, surfaces: Surfaces, selection: Selection) -> Choice:
+    """Keep the surfaces as a table, and choose from that of the loss."""
     ks = list(selection.ks)
     write_loocv(draft, surfaces, ks)
     return choose(surfaces[selection.loss], ks, selection.select, selection.loss == "mcc")
@@ -104,9 +110,7 @@ def _seconds(work: Callable[[], None]) -> float:
     return time.perf_counter() - started
 
 
-def write_loocv(
-    draft: Draft, surfaces: dict[Loss, npt.NDArray[np.float64]], ks: Sequence[int]
-) -> None:
+def write_loocv(draft: Draft, surfaces: Surfaces, ks: Sequence[int]) -> None:
     """The draft's `loocv`: the whole surface, one row a cell and loss."""
     rows = [
         (k, n, loss, float(values[at, n]))

@@ -19,7 +19,7 @@ from sqlbn.templates import render
 Array = npt.NDArray[Any]
 
 # Families of up to so many cells are counted through an array; larger ones stay in the engine.
-_ARRAY_CELLS = 1 << 21
+ARRAY_CELLS = 1 << 21
 # Arrays are kept for later steps up to this share of the memory limit; else they are read again.
 _KEPT_SHARE = 0.1
 
@@ -76,7 +76,7 @@ class FamilyCounts:
     def count(self, position: int) -> None:
         """Count one attribute's family over all rows."""
         cells = self.cells(position)
-        few_enough = cells <= max(BLOCK_CELLS, 2 * self.encoded.rows) and cells <= _ARRAY_CELLS
+        few_enough = cells <= max(BLOCK_CELLS, 2 * self.encoded.rows) and cells <= ARRAY_CELLS
         engine = self.draft.engine
         if few_enough:
             block = Block(self.axes(position), (), cells, dense=True)

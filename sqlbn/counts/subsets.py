@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -12,8 +12,9 @@ import numpy.typing as npt
 
 from sqlbn.counts.counter import dense_counts, plan
 from sqlbn.counts.cover import Block, Family, cells_of
-from sqlbn.counts.families import FamilyCounts
+from sqlbn.counts.families import ARRAY_CELLS, FamilyCounts
 from sqlbn.counts.marginals import marginals
+from sqlbn.counts.packing import strides
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
 
@@ -23,8 +24,6 @@ Array = npt.NDArray[Any]
 _INSERTED_TOGETHER = 1 << 20
 # A row of the table of counts: position, key, number.
 _BYTES_A_COUNT = 20
-# Up to so many cells a set is read into an array; past that only the cells that were seen.
-_ARRAY_CELLS = 1 << 21
 
 
 @dataclass(frozen=True)
@@ -42,18 +41,17 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class SubsetPlan:
-    """What counting all sets of up to `size` of the attributes takes."""
+class SubsetCost:
+    """What the counts of some sets of attributes take."""
 
-    subsets: tuple[Family, ...]
-    blocks: tuple[Block, ...]
+    sets: int
     cells: int
     n_bytes: int
 
     def __str__(self) -> str:
         return (
-            f"{len(self.subsets):,} sets of attributes in {len(self.blocks):,} blocks, "
-            f"{self.cells:,} cells, up to {readable_bytes(self.n_bytes)}"
+            f"{self.sets:,} sets of attributes, {self.cells:,} cells, "
+            f"up to {readable_bytes(self.n_bytes)}"
         )
 
 
@@ -71,15 +69,21 @@ def readable_bytes(size: int) -> str:
     return f"{value:.1f} {unit}" if unit != "B" else f"{size} B"
 
 
-def plan_subsets(encoded: Encoded, kept: Sequence[int], size: int) -> SubsetPlan:
-    """The covering plan for all sets of 1 to `size` of the kept attributes, and its cost."""
-    subsets = [s for n in range(1, size + 1) for s in combinations(sorted(kept), n)]
-    families = [(*s, encoded.class_variable) for s in subsets]
-    cells = [cells_of(f, encoded.cards) for f in families]
+def subsets_of(kept: Sequence[int], size: int) -> list[Family]:
+    """All sets of 1 to `size` of the kept attributes."""
+    return [s for n in range(1, size + 1) for s in combinations(sorted(kept), n)]
+
+
+def subset_cost(encoded: Encoded, subsets: Sequence[Family]) -> SubsetCost:
+    """What counting these sets with the class takes, known before a row is read."""
+    cells = [cells_of((*s, encoded.class_variable), encoded.cards) for s in subsets]
     seen = sum(min(n, encoded.rows) for n in cells)
-    return SubsetPlan(
-        tuple(subsets), tuple(plan(families, encoded)), sum(cells), seen * _BYTES_A_COUNT
-    )
+    return SubsetCost(len(subsets), sum(cells), seen * _BYTES_A_COUNT)
+
+
+def plan_subsets(encoded: Encoded, subsets: Sequence[Family]) -> list[Block]:
+    """The covering plan for these sets with the class."""
+    return plan([(*s, encoded.class_variable) for s in subsets], encoded)
 
 
 class SubsetCounts(FamilyCounts):
@@ -99,7 +103,7 @@ class SubsetCounts(FamilyCounts):
 
     def is_array(self, subset: Family) -> bool:
         """Whether the set's cells are few enough to be read as an array."""
-        return self.cells(self._numbers[subset]) <= _ARRAY_CELLS
+        return self.cells(self._numbers[subset]) <= ARRAY_CELLS
 
     def array_of(self, subset: Family) -> Array:
         """The counts of a set: its attributes in order, then the class."""
@@ -124,6 +128,19 @@ class SubsetCounts(FamilyCounts):
         codes = np.stack(np.unravel_index(keys, radices), axis=1)
         return Cells(codes, matrix)
 
+    def seen_with(self, subset: Family, values: Cells, attribute: int) -> tuple[Array, Cells]:
+        """The seen cells of a set and one more attribute.
+
+        For each of them the place of the set's value in `values`, the set's own seen cells; the
+        cells' codes are those of the attribute alone.
+        """
+        together = tuple(sorted((*subset, attribute)))
+        cells, column = self.seen(together), together.index(attribute)
+        steps = np.array(strides([self.encoded.cards[v] for v in subset]), dtype=np.int64)
+        others = np.delete(cells.codes, column, axis=1)
+        places = np.searchsorted(values.codes @ steps, others @ steps)
+        return places, Cells(cells.codes[:, column], cells.counts)
+
     def keep(self, attributes: Collection[int]) -> SubsetCounts:
         """The counts of the sets of fewer attributes, in place of these."""
         left = {n: family for n, family in self.families.items() if set(family) <= set(attributes)}
@@ -139,14 +156,15 @@ class SubsetCounts(FamilyCounts):
 def count_subsets(
     draft: Draft,
     encoded: Encoded,
-    subsets: SubsetPlan,
+    subsets: Sequence[Family],
+    blocks: Sequence[Block],
     advance: Callable[[], None] = lambda: None,
 ) -> SubsetCounts:
     """One pass: every block of the plan counted, its sets summed out and inserted."""
-    counts = SubsetCounts(draft, encoded, subsets.subsets)
+    counts = SubsetCounts(draft, encoded, subsets)
     numbers = {s: number for number, s in counts.families.items()}
     waiting: dict[int, Array] = {}
-    for block in subsets.blocks:
+    for block in blocks:
         if block.dense:
             table = dense_counts(draft.engine, block, encoded)
             for family, summed in marginals(table, block.variables, block.families):
@@ -154,14 +172,9 @@ def count_subsets(
         else:
             counts.count(numbers[block.families[0][:-1]])
         if sum(a.size for a in waiting.values()) > _INSERTED_TOGETHER:
-            _insert(counts, waiting)
+            counts.put(dict(sorted(waiting.items())))
+            waiting = {}
         advance()
-    _insert(counts, waiting)
-    return counts
-
-
-def _insert(counts: SubsetCounts, waiting: dict[int, Array]) -> None:
     if waiting:
-        ordered: Mapping[int, Array] = dict(sorted(waiting.items()))
-        counts.put(ordered)
-        waiting.clear()
+        counts.put(dict(sorted(waiting.items())))
+    return counts

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,10 @@ import numpy.typing as npt
 
 from sqlbn.counts.cover import Family
 from sqlbn.counts.packing import strides
-from sqlbn.counts.subsets import SubsetCounts
+from sqlbn.counts.subsets import Cells, SubsetCounts
 from sqlbn.scoring.averaged import Averaged
-from sqlbn.scoring.super_tables import NO_CODE, by_class, without_gaps
-from sqlbn.structure.subsumption import implications
+from sqlbn.scoring.implied import find_implications, implied_columns
+from sqlbn.scoring.super_tables import by_class, without_gaps
 
 Array = npt.NDArray[Any]
 
@@ -34,8 +33,7 @@ class LooTurn:
     """A super parent: the numbers of its values by class (-1 where no row can have them)."""
 
     subset: Family
-    codes: Array
-    counts: Array
+    cells: Cells
     keys: Array
     numbers: Array
 
@@ -61,6 +59,7 @@ class AverageLooTables:
         # A shift that no sum of logarithms can make up for; and what these sums are at most.
         self.away = self._far_away()
         self.high, self.low = 0.0, 0.0
+        self._frequency = self._frequencies()
         self.super_table = self._make_super()
         self.child_tables = {v: self._make_child(v) for v in order}
 
@@ -88,11 +87,8 @@ class AverageLooTables:
         found = []
         offset = first = 0
         for subset in self.sets:
-            if subset:
-                seen = self._counts.seen(subset)
-                codes, counts = seen.codes, seen.counts
-            else:
-                codes, counts = np.zeros((1, 0), np.int64), self._classes[None, :]
+            cells = self._averaged.seen(subset)
+            counts = cells.counts
             left = counts.sum(axis=1, keepdims=True) - np.minimum(counts, 1.0)
             alive = (counts > 0) & ((left > 0) | (not subset))
             numbers = np.full(counts.shape, -1)
@@ -100,10 +96,12 @@ class AverageLooTables:
             first += int(alive.sum())
             cards = [self._cards[v] for v in subset]
             steps = np.array(strides(cards), dtype=np.int64)
-            keys = (offset + codes @ steps)[:, None] * self._n_classes + np.arange(self._n_classes)
+            keys = (offset + cells.codes @ steps)[:, None] * self._n_classes + np.arange(
+                self._n_classes
+            )
             offset += math.prod(cards)
             self._n_keys = offset * self._n_classes
-            found.append(LooTurn(subset, codes, counts, keys, numbers))
+            found.append(LooTurn(subset, cells, keys, numbers))
         return found
 
     # -- logarithms --------------------------------------------------------------------------
@@ -117,11 +115,13 @@ class AverageLooTables:
         turned = (y[:, None] + np.arange(self._n_classes)) % self._n_classes
         return np.take_along_axis(logs, turned, axis=1)
 
-    def _frequency(self, attribute: int) -> Array:
-        """ln of how often each value of an attribute occurs."""
+    def _frequencies(self) -> dict[int, Array]:
+        """For each attribute ln of how often each of its values occurs."""
         with np.errstate(divide="ignore"):
-            found: Array = np.log(self._counts.array_of((attribute,)).sum(axis=1) / self._total)
-        return found
+            return {
+                v: np.log(self._counts.array_of((v,)).sum(axis=1) / self._total)
+                for v in self._order
+            }
 
     def _start_logs(self) -> tuple[Array, Array, Array]:
         """Keys, logs and levels of all super parents' values."""
@@ -131,10 +131,11 @@ class AverageLooTables:
             cells = self._n_classes * math.prod(self._cards[v] for v in turn.subset)
             share = self._m / cells
             # What P(y, x_s) is divided by is the same everywhere, and left out.
-            log = np.log(turn.counts[at] + share)
-            own = np.log(np.maximum(turn.counts[at, y] - 1, 0) + share)
+            log = np.log(turn.cells.counts[at] + share)
+            own = np.log(np.maximum(turn.cells.counts[at, y] - 1, 0) + share)
             relative = math.log(weight) - sum(
-                self._frequency(v)[turn.codes[at, place]] for place, v in enumerate(turn.subset)
+                self._frequency[v][turn.cells.codes[at, place]]
+                for place, v in enumerate(turn.subset)
             )
             keys.append(turn.keys[at, y])
             logs.append(self._by_slot(log, own, y) + np.reshape(relative, (-1, 1)))
@@ -145,24 +146,19 @@ class AverageLooTables:
         """Keys and logs of an attribute given each super parent that does not contain it."""
         keys, logs = [np.zeros(0, np.int64)], [np.zeros((0, self._n_classes))]
         share = self._m / self._cards[attribute]
-        frequency = self._frequency(attribute)
+        frequency = self._frequency[attribute]
         for turn in self._turns:
             if attribute in turn.subset:
                 continue
-            together = tuple(sorted((*turn.subset, attribute)))
-            cells, column = self._counts.seen(together), together.index(attribute)
-            steps = np.array(strides([self._cards[v] for v in turn.subset]), dtype=np.int64)
-            place = np.searchsorted(
-                turn.codes @ steps, np.delete(cells.codes, column, axis=1) @ steps
-            )
+            place, cells = self._counts.seen_with(turn.subset, turn.cells, attribute)
             at, y = np.nonzero((cells.counts > 0) & (turn.numbers[place] >= 0))
-            joint, parent = cells.counts[at], turn.counts[place[at]]
+            joint, parent = cells.counts[at], turn.cells.counts[place[at]]
             log = np.log(joint + share) - np.log(parent + self._m)
             own_joint = np.maximum(cells.counts[at, y] - 1, 0) + share
             own = np.log(own_joint) - np.log(
                 np.maximum(parent[np.arange(len(y)), y] - 1, 0) + self._m
             )
-            codes = cells.codes[at, column]
+            codes = cells.codes[at]
             keys.append(turn.numbers[place[at], y] * self._cards[attribute] + codes)
             logs.append(self._by_slot(log, own, y) - frequency[codes][:, None])
         return np.concatenate(keys), np.concatenate(logs)
@@ -193,14 +189,16 @@ class AverageLooTables:
         keys, logs = self._child_logs(attribute)
         self._bound(logs)
         card, rank = self._cards[attribute], {v: r for r, v in enumerate(self._order)}
+        all_keys, all_logs = [keys], [logs]
         for turn in self._turns:
             if attribute in turn.subset:
                 at, y = np.nonzero(turn.numbers >= 0)
-                codes = turn.codes[at, turn.subset.index(attribute)]
-                keys = np.concatenate([keys, turn.numbers[at, y] * card + codes])
+                codes = turn.cells.codes[at, turn.subset.index(attribute)]
+                all_keys.append(turn.numbers[at, y] * card + codes)
                 comes_in = max(turn.subset, key=rank.__getitem__) == attribute
                 own = np.full((len(at), self._n_classes), self.away if comes_in else 0.0)
-                logs = np.concatenate([logs, own])
+                all_logs.append(own)
+        keys, logs = np.concatenate(all_keys), np.concatenate(all_logs)
         n_keys = self.n_numbers * card
         if n_keys * self._n_classes > _COMPLETE_VALUES:
             return self._put({"key": keys.astype(np.int64), **by_class("l", logs)})
@@ -214,30 +212,14 @@ class AverageLooTables:
 
         Keyed by value and class of the row: the counts are those without it.
         """
-        n_classes = self._n_classes
-        alone = {v: self._counts.array_of((v,)).astype(float) for v in self._order}
-        codes: dict[int, dict[int, Array]] = {}
-        for i, j in combinations(sorted(self._order), 2):
-            cells = self._counts.seen((i, j))
-            a, b = cells.codes.T
-            for y in range(n_classes):
-                together = cells.totals - np.minimum(cells.counts[:, y], 1.0)
-                left = {v: alone[v].sum(axis=1) - np.minimum(alone[v][:, y], 1.0) for v in (i, j)}
-                for special, general, x, z in ((i, j, a, b), (j, i, b, a)):
-                    said = (cells.counts[:, y] > 0) & implications(
-                        x, z, together, left[special], left[general], min_count, special < general
-                    )
-                    if not said.any():
-                        continue
-                    found = codes.setdefault(special, {}).setdefault(
-                        general, np.full(self._cards[special] * n_classes, NO_CODE, np.uint32)
-                    )
-                    found[x[said] * n_classes + y] = z[said]
-        tables = {}
-        for special, implied in sorted(codes.items()):
-            columns: dict[str, Array] = {
-                "key": np.arange(self._cards[special] * n_classes, dtype=np.uint32)
-            }
-            columns |= {f"i_{general}": found for general, found in sorted(implied.items())}
-            tables[special] = (self._put(columns), sorted(implied))
-        return tables
+        n = self._n_classes
+        found = [
+            replace(i, code=i.code * n + y)
+            for y in range(n)
+            for i in find_implications(self._counts, self._order, min_count, left_out=y)
+        ]
+        others: dict[int, set[int]] = {}
+        for i in found:
+            others.setdefault(i.special, set()).add(i.general)
+        tables = implied_columns(found, [card * n for card in self._cards])
+        return {j: (self._put(columns), sorted(others[j])) for j, columns in tables.items()}

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from sqlbn.counts.packing import packed_sql
 from sqlbn.quoting import literal, relation_sql
-from sqlbn.scoring.batches import joined_batch
+from sqlbn.scoring.batches import BATCH, joined_batch
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
-from sqlbn.scoring.superparents import SUPER_TABLE, SuperParents, subsumed_table
+from sqlbn.scoring.superparents import SUPER_TABLE, SuperParents, implied_table
 from sqlbn.templates import render
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _STEP = 512.0
 _LEVEL_STEP = 1 << 32
 _LEAST_SUM = 1e-300
-# Joins between two additions to the running scores.
-_BATCH = 9
 
 
 def averaged_scores(scorer: Scorer, supers: SuperParents, coded: str, reorder: bool) -> str:
@@ -39,17 +37,17 @@ def averaged_scores(scorer: Scorer, supers: SuperParents, coded: str, reorder: b
     classes = range(len(scorer.class_names))
     codes = [f"{NAMES.code}{v}" for v in scorer.used]
     identity = _identity(scorer)
-    constants = {"names": NAMES, "identity": identity, "classes": classes, "step": literal(_STEP)}
+    shared = {"names": NAMES, "identity": identity, "classes": classes, "step": literal(_STEP)}
     sums = render(
         "average_sums",
-        **constants,
+        **shared,
         scores=[f"{NAMES.score}{j}" for j in classes],
         level_step=_LEVEL_STEP,
         terms=_terms(scorer, supers, coded, identity, outer=reorder),
     )
     return render(
         "average",
-        **constants,
+        **shared,
         coded=coded,
         sums=sums,
         spent=[*codes, *(key["alias"] for key in identity)],
@@ -102,8 +100,8 @@ def _terms(
         coded=_rows(scorer, supers, coded, identity, outer),
         table=relation_sql(scorer.prefix, SUPER_TABLE),
     )
-    for start in range(0, len(scorer.factors), _BATCH):
-        scored = _batch(scorer, supers, scored, scorer.factors[start : start + _BATCH], outer)
+    for start in range(0, len(scorer.factors), BATCH):
+        scored = _batch(scorer, supers, scored, scorer.factors[start : start + BATCH], outer)
     return scored
 
 
@@ -155,7 +153,7 @@ def _rows(
         joins=[
             {
                 "kind": "LEFT JOIN" if outer else "JOIN",
-                "table": relation_sql(scorer.prefix, subsumed_table(j)),
+                "table": relation_sql(scorer.prefix, implied_table(j)),
                 "alias": f"t{j}",
                 "code": f"{NAMES.code}{j}",
             }

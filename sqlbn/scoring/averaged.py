@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from sqlbn.counts.cover import Family
-from sqlbn.counts.subsets import SubsetCounts
+from sqlbn.counts.subsets import Cells, SubsetCounts
 from sqlbn.scoring.superparents import SuperParents, turns
 
 
@@ -28,6 +30,12 @@ class Averaged:
     def turns(self) -> tuple[tuple[Family, ...], tuple[float, ...]]:
         """The super parents and their weights."""
         return turns(self.kept, self.n, self.weights)
+
+    def seen(self, subset: Family) -> Cells:
+        """The values of a super parent that were seen; those of the empty one are all rows."""
+        if subset:
+            return self.counts.seen(subset)
+        return Cells(np.zeros((1, 0), np.int64), np.array([self.class_counts], float))
 
     def super_parents(self) -> SuperParents:
         """The super parents under the keys of prediction; what implies what is not yet known."""

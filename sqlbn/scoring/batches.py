@@ -9,6 +9,10 @@ from sqlbn.scoring.factors import COMPLETE, Factor
 from sqlbn.scoring.names import NAMES
 from sqlbn.templates import render
 
+# Joins between two additions to the running scores: the class columns of a joined table are carried
+# through all later joins until they are added up.
+BATCH = 8
+
 
 def joined_batch(
     scored: str, factors: Sequence[Factor], sums: Sequence[str], prefix: str | None, outer: bool

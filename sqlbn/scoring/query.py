@@ -16,7 +16,7 @@ from sqlbn.encode.codebook import (
 )
 from sqlbn.quoting import identifier, literal
 from sqlbn.scoring.average_query import averaged_scores
-from sqlbn.scoring.batches import joined_batch
+from sqlbn.scoring.batches import BATCH, joined_batch
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.superparents import SuperParents
@@ -28,10 +28,6 @@ TIE = 1e-10
 # In plain SQL nobody switches the search for a join order off, and it explodes past about 30 inner
 # joins (54: 18 s). Outer joins are kept as written.
 _MOST_INNER_JOINS = 24
-
-# Joins between two additions to the running scores: the class columns of a joined table are carried
-# through all later joins until they are added up.
-_BATCH = 8
 
 
 @dataclass(frozen=True)
@@ -124,7 +120,7 @@ def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder
     chains = _chains(scorer.factors)
     for place, chain in enumerate(chains):
         batch.append(chain)
-        if sum(map(len, batch)) >= _BATCH or place == len(chains) - 1:
+        if sum(map(len, batch)) >= BATCH or place == len(chains) - 1:
             scored = _score_batch(scorer, scored, batch, outer)
             batch = []
     return scored

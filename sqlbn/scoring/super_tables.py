@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,10 +13,10 @@ import numpy.typing as npt
 from sqlbn.counts.cover import Family
 from sqlbn.counts.packing import strides
 from sqlbn.counts.subsets import Cells, SubsetCounts
+from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.parameters import write_factors
-from sqlbn.scoring.superparents import SUPER_TABLE, SuperParents, subsumed_table
-from sqlbn.structure.subsumption import implications
+from sqlbn.scoring.superparents import SUPER_TABLE, SuperParents
 
 Array = npt.NDArray[Any]
 
@@ -29,8 +28,6 @@ _COMPLETE_VALUES = 1 << 21
 _COMPLETE_PER_SEEN = 3
 # Keys of super parents up to which there is a row for each, seen or not.
 _GAPLESS_KEYS = 1 << 18
-# A code that no value has.
-NO_CODE = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -49,51 +46,15 @@ class Turn:
         return slice(self.first, self.first + len(self.keys))
 
 
-def seen_turns(
-    counts: SubsetCounts, supers: SuperParents, class_counts: Sequence[float]
-) -> list[Turn]:
+def _turns(averaged: Averaged, supers: SuperParents) -> list[Turn]:
     """The super parents with the values that were seen."""
     found: list[Turn] = []
     first = 0
     for subset, weight, offset in zip(supers.sets, supers.weights, supers.offsets, strict=True):
-        if subset:
-            cells = counts.seen(subset)
-            steps = strides([supers.radices[v] for v in subset])
-            keys = offset + cells.codes @ np.array(steps, dtype=np.int64)
-        else:
-            cells = Cells(np.zeros((1, 0), np.int64), np.array([class_counts], float))
-            keys = np.array([offset])
-        found.append(Turn(subset, weight, first, keys, cells))
-        first += len(keys)
-    return found
-
-
-@dataclass(frozen=True)
-class Implication:
-    """A value (code) of one attribute that says which value another one has."""
-
-    special: int
-    code: int
-    general: int
-    implied: int
-
-
-def find_implications(
-    counts: SubsetCounts, kept: Sequence[int], min_count: int
-) -> list[Implication]:
-    """All values that imply another's, among the attributes of a model."""
-    found = []
-    alone = {v: counts.array_of((v,)).sum(axis=1) for v in kept}
-    for i, j in combinations(sorted(kept), 2):
-        cells = counts.seen((i, j))
-        a, b = cells.codes.T
-        for special, general, x, z in ((i, j, a, b), (j, i, b, a)):
-            said = implications(
-                x, z, cells.totals, alone[special], alone[general], min_count, special < general
-            )
-            found += [
-                Implication(special, int(x[at]), general, int(z[at])) for at in np.flatnonzero(said)
-            ]
+        cells = averaged.seen(subset)
+        steps = np.array(strides([supers.radices[v] for v in subset]), dtype=np.int64)
+        found.append(Turn(subset, weight, first, offset + cells.codes @ steps, cells))
+        first += len(cells.codes)
     return found
 
 
@@ -108,19 +69,13 @@ def joint_codes(counts: SubsetCounts, turn: Turn, attribute: int) -> Array:
 class SuperTables:
     """Makes the tables that scoring joins, and the draft's `factors`."""
 
-    def __init__(
-        self,
-        counts: SubsetCounts,
-        supers: SuperParents,
-        kept: Sequence[int],
-        class_counts: Sequence[float],
-        m: float,
-    ) -> None:
-        self._counts, self._supers, self._kept, self._m = counts, supers, sorted(kept), m
+    def __init__(self, averaged: Averaged, supers: SuperParents) -> None:
+        counts, m = averaged.counts, averaged.m
+        self._counts, self._supers, self._kept, self._m = counts, supers, averaged.kept, m
         self._draft, self._cards = counts.draft, counts.encoded.cards
-        self._total = float(sum(class_counts))
-        self._n_classes = len(class_counts)
-        self._turns = seen_turns(counts, supers, class_counts)
+        self._total = float(sum(averaged.class_counts))
+        self._n_classes = len(averaged.class_counts)
+        self._turns = _turns(averaged, supers)
         self._n_values = sum(len(t.keys) for t in self._turns)
         # N(super parent's value, y), and the logarithm that every estimate given it divides by.
         self._parents = np.concatenate([t.cells.counts for t in self._turns])
@@ -176,20 +131,6 @@ class SuperTables:
         return arrays and values <= _COMPLETE_VALUES and (fair or values <= _FUSED_VALUES)
 
     # -- tables ------------------------------------------------------------------------------
-
-    def make_implied(self, found: Sequence[Implication]) -> None:
-        """For each attribute with a value that implies another's, a table of what it implies."""
-        for special in sorted({i.special for i in found}):
-            said = [i for i in found if i.special == special]
-            slots = self._cards[special] + 1
-            columns: dict[str, Array] = {"key": np.arange(slots, dtype=np.uint32)}
-            for general in sorted({i.general for i in said}):
-                codes = np.full(slots, NO_CODE, np.uint32)
-                for i in said:
-                    if i.general == general:
-                        codes[i.code] = i.implied
-                columns[f"i_{general}"] = codes
-            self._draft.engine.create_table(self._draft.table(subsumed_table(special)), columns)
 
     def _make_super(self, with_divisors: bool) -> None:
         m, n_classes = self._m, self._n_classes
@@ -251,24 +192,13 @@ class SuperTables:
                 keys.append(numbers * radix + codes)
                 logs.append(np.zeros((len(numbers), self._n_classes)))
                 continue
-            numbers, codes, joint = self._seen_with(turn, attribute)
-            keys.append(numbers * radix + codes)
-            logs.append(np.log(joint + share) - self._divisors[numbers])
+            places, cells = self._counts.seen_with(turn.subset, turn.cells, attribute)
+            numbers = places + turn.first
+            keys.append(numbers * radix + cells.codes)
+            logs.append(np.log(cells.counts + share) - self._divisors[numbers])
         columns: dict[str, Array] = {"key": np.concatenate(keys).astype(np.int64)}
         columns |= by_class("l", np.concatenate(logs))
         self._draft.engine.create_table(self._draft.table(factor.table), columns)
-
-    def _seen_with(self, turn: Turn, attribute: int) -> tuple[Array, Array, Array]:
-        """Cells of a super parent with an attribute: number of its value, code, counts."""
-        together = tuple(sorted((*turn.subset, attribute)))
-        cells = self._counts.seen(together)
-        at = together.index(attribute)
-        others = np.delete(cells.codes, at, axis=1)
-        radices = [self._cards[v] for v in turn.subset]
-        steps = np.array(strides(radices), dtype=np.int64)
-        order = turn.cells.codes @ steps
-        numbers = np.searchsorted(order, others @ steps) + turn.first
-        return numbers, cells.codes[:, at], cells.counts
 
 
 def without_gaps(

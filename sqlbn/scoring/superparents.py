@@ -17,7 +17,7 @@ from sqlbn.counts.packing import key_type
 SUPER_TABLE = "predict_super"
 
 
-def subsumed_table(attribute: int) -> str:
+def implied_table(attribute: int) -> str:
     """The table that says what each value of an attribute implies."""
     return f"predict_implied_{attribute}"
 

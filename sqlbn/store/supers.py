@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook
-from sqlbn.scoring.super_tables import Implication
+from sqlbn.scoring.implied import Implication
 from sqlbn.scoring.superparents import SuperParents
 
 
