@@ -8,10 +8,10 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import random_tables
 import reference
 import reference_ande
-import test_properties
-from test_ande import answers, by_ande, meaning
+from ande_cases import answers, by_ande, meaning
 from test_shared_golden import LONG, QUICK, golden, split
 
 import sqlbn
@@ -87,7 +87,7 @@ def test_golden_of_larger_sets(shared: Path, name: str, tmp_path: Path) -> None:
 
 
 def reference_is_golden(name: str, learners: Sequence[str] | None) -> None:
-    wanted, names, train, test = test_properties.golden(name)
+    wanted, names, train, test = random_tables.golden(name)
     for learner, losses in wanted["test"].items():
         if not (learner in learners if learners else learner.startswith("a")):
             continue

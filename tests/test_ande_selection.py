@@ -7,10 +7,7 @@ import pyarrow as pa
 import pytest
 import reference
 import reference_ande
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from reference_ande import Ande
-from test_ande import (
+from ande_cases import (
     NEW_WEATHER,
     VARIANTS,
     WEATHER,
@@ -27,13 +24,16 @@ from test_ande import (
     same_scores,
     some_names,
 )
-from test_loo_surface import loocv
-from test_properties import (
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from random_tables import (
     WEIGHT,
     Case,
     as_if_large,
     examples,
 )
+from reference_ande import Ande
+from test_loo_surface import loocv
 from test_selection import is_clear
 
 import sqlbn

@@ -1,6 +1,6 @@
 """The leave-one-out surface of skdb: every cell against retraining, and wide tables in log space.
 
-Random tables come from test_properties.py; SQLBN_SOAK works here too.
+Random tables come from random_tables.py; SQLBN_SOAK works here too.
 """
 
 import random
@@ -15,7 +15,7 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from test_properties import TARGET, WEIGHT, Case, as_if_large, cases, examples, rounds_the_same
+from random_tables import TARGET, WEIGHT, Case, as_if_large, cases, examples, rounds_the_same
 
 import sqlbn
 from sqlbn.scoring.loo_losses import LEAST_PROBABILITY

@@ -12,8 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 import reference
 from hypothesis import assume, given
-from test_loo_surface import forced, kdb_reference, learn, loocv, selections
-from test_properties import (
+from random_tables import (
     TARGET,
     WEIGHT,
     Case,
@@ -23,6 +22,7 @@ from test_properties import (
     same_losses,
     same_predictions,
 )
+from test_loo_surface import forced, kdb_reference, learn, loocv, selections
 from test_shared_golden import LONG, QUICK, golden, split
 
 import sqlbn
