@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from sqlbn.api import curve, drop, evaluate, fit, load, models
+    from sqlbn.api import curve, drop, evaluate, fit, forget, load, merge, models, update
     from sqlbn.errors import SqlbnError, SqlbnWarning
     from sqlbn.evaluation import Evaluation
     from sqlbn.model import Model
@@ -24,6 +24,9 @@ _HOMES = {
     "drop": "sqlbn.api",
     "evaluate": "sqlbn.api",
     "fit": "sqlbn.api",
+    "forget": "sqlbn.api",
+    "merge": "sqlbn.api",
+    "update": "sqlbn.api",
     "load": "sqlbn.api",
     "models": "sqlbn.api",
     "Evaluation": "sqlbn.evaluation.losses",
@@ -42,8 +45,11 @@ __all__ = [
     "drop",
     "evaluate",
     "fit",
+    "forget",
     "load",
+    "merge",
     "models",
+    "update",
 ]
 
 

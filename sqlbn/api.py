@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,11 @@ from sqlbn.errors import OptionError
 from sqlbn.evaluation.curves import Point, learning_curves
 from sqlbn.evaluation.folds import cross_validate
 from sqlbn.evaluation.losses import Evaluation
-from sqlbn.fitting import learn
+from sqlbn.fitting import Pattern, learn
+from sqlbn.learners.registry import switch
+from sqlbn.living.changing import Change
+from sqlbn.living.models import encoding_of, options_of
+from sqlbn.living.operations import change_stored, merge_stored
 from sqlbn.model import Model, evaluate_source
 from sqlbn.options import FitOptions, fit_options
 from sqlbn.progress import ConsoleProgress, Progress
@@ -36,15 +41,55 @@ def split_options(
     return settings, fit_options(target, {"learner": learner, **options})
 
 
-def open_for_fit(engine: DuckDBEngine, data: Any, options: FitOptions) -> Source:
+_ENCODING = ("bins", "columns", "exclude", "categorical", "numeric", "keep", "weight")
+
+
+def _like(
+    target: str,
+    learner: str | None,
+    options: dict[str, Any],
+    like: Model | None,
+    same_structure: bool,
+) -> tuple[Settings, FitOptions, Pattern | None]:
+    """Settings and options of a fit that may follow another model."""
+    if like is None:
+        if same_structure:
+            raise OptionError("--same-structure goes with --like")
+        return *split_options(target, learner, options), None
+    spec = like.spec
+    if target != spec.target.name:
+        raise OptionError(f"--like: that model predicts {spec.target.name!r}, not {target!r}")
+    for option in _ENCODING:
+        if options.get(option) not in (None, [], ()):
+            raise OptionError(f"{switch(option)} is decided by the model of --like")
+    encoding = encoding_of(spec)
+    if not same_structure:
+        decided = {"weight": encoding.weight, "bins": options_of(spec).bins}
+        settings, chosen = split_options(target, learner, {**options, **decided})
+        return settings, chosen, Pattern(encoding)
+    settings = _settings(options)
+    rows = {key: options.pop(key, None) for key in ("where", "table", "query")}
+    given = [key for key, value in {**options, "learner": learner}.items() if value is not None]
+    if given:
+        raise OptionError(f"{switch(given[0])} is decided by the model of --same-structure")
+    chosen = dataclasses.replace(options_of(spec), **rows)
+    return settings, chosen, Pattern(encoding, like.shape)
+
+
+def open_for_fit(
+    engine: DuckDBEngine, data: Any, options: FitOptions, pattern: Pattern | None = None
+) -> Source:
     """The source that these options speak of."""
+    used: Callable[[str], bool] = options.uses
+    if pattern is not None:
+        used = pattern.encoding.uses
     return open_source(
         engine,
         data,
         table=options.table,
         query=options.query,
         where=options.where,
-        used=options.uses,
+        used=used,
     )
 
 
@@ -58,6 +103,8 @@ def fit(
     replace: bool = False,
     quiet: bool = True,
     progress: Progress | None = None,
+    like: Model | None = None,
+    same_structure: bool = False,
     **options: Any,
 ) -> Model:
     """Learn a classifier of `target` from Parquet or CSV files, a database, Arrow or a data frame.
@@ -69,13 +116,16 @@ def fit(
     `numeric`, `keep`, `where`, `table`, `query`, and of the engine `memory_limit`, `threads`,
     `temp_dir`, `disk_limit`, `seed`. With a `store` the model is written to it under `name`.
 
+    `like` is a model whose attributes, kinds of columns and cut points are used instead of finding
+    them in the data; with `same_structure` also its learner, its parents and its selection.
+
     >>> import pyarrow as pa
     >>> hands = pa.table({"suit": ["h", "s", "h", "s"], "wins": ["yes", "no", "yes", "no"]})
     >>> model = fit(hands, target="wins", learner="nb")
     >>> model.predict(pa.table({"suit": ["s"]})).column("prediction").to_pylist()
     ['no']
     """
-    settings, chosen = split_options(target, learner, options)
+    settings, chosen, pattern = _like(target, learner, options, like, same_structure)
     if (store is None) != (name is None):
         raise OptionError("store and name go together: give both, or neither")
     progress = progress or (Progress() if quiet else ConsoleProgress())
@@ -83,7 +133,8 @@ def fit(
     try:
         if store is not None and name is not None:
             StoreFile(store).check_name(engine, name, replace)
-        draft, spec = learn(engine, open_for_fit(engine, data, chosen), chosen, progress)
+        source = open_for_fit(engine, data, chosen, pattern)
+        draft, spec = learn(engine, source, chosen, progress, pattern)
         model = Model(engine, draft, spec)
         if store is not None and name is not None:
             with progress.stage("store", f"storing {name!r} in {store}"):
@@ -103,6 +154,94 @@ def load(store: str | Path, name: str, **settings: Any) -> Model:
     except BaseException:
         engine.close()
         raise
+
+
+def update(
+    store: str | Path,
+    name: str,
+    data: Any,
+    *,
+    again: bool = False,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Change:
+    """Add rows to a stored model: the result is that of a fit of old and new rows.
+
+    `options`: `where`, `table`, `query`, and those of the engine. A file that is in the model
+    already is refused unless `again`.
+    """
+    return _change(store, name, "update", data, again, quiet, progress, options)
+
+
+def forget(
+    store: str | Path,
+    name: str,
+    data: Any,
+    *,
+    again: bool = False,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Change:
+    """Take rows out of a stored model: the result is that of a fit without them.
+
+    An error, and nothing changed, where some count would go below zero.
+    """
+    return _change(store, name, "forget", data, again, quiet, progress, options)
+
+
+def _change(
+    store: str | Path,
+    name: str,
+    action: str,
+    data: Any,
+    again: bool,
+    quiet: bool,
+    progress: Progress | None,
+    options: dict[str, Any],
+) -> Change:
+    with DuckDBEngine(_settings(options)) as engine:
+        return change_stored(
+            engine,
+            store,
+            name,
+            action,
+            data,
+            progress or (Progress() if quiet else ConsoleProgress()),
+            again=again,
+            **options,
+        )
+
+
+def merge(
+    store: str | Path,
+    one: str,
+    other: str,
+    name: str,
+    *,
+    other_store: str | Path | None = None,
+    replace: bool = False,
+    again: bool = False,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Change:
+    """Put two models of the same encoding together under a new name: the model of all their rows.
+
+    `other_store` is the file that holds the other model, where it is not the same.
+    """
+    with DuckDBEngine(_only_settings(settings)) as engine:
+        return merge_stored(
+            engine,
+            store,
+            (one, other),
+            name,
+            progress or (Progress() if quiet else ConsoleProgress()),
+            other_store=other_store,
+            replace=replace,
+            again=again,
+        )
 
 
 def models(store: str | Path) -> dict[str, dict[str, str]]:

@@ -62,10 +62,21 @@ def count_average(
     progress.note(f"to count: {subset_cost(encoded, subsets)}, in {len(blocks):,} blocks")
     with progress.stage("structure", "counting sets of attributes", encoded.rows, len(blocks)):
         counts = count_subsets(draft, encoded, subsets, blocks, progress.advance)
-        weights = None
-        if averaging.weighted:
-            sets, _ = turns(kept, averaging.n, None)
-            weights = {s: subset_mi(counts, s, class_counts) for s in sets if s}
+        return average_of(counts, averaging, kept, class_counts, m)
+
+
+def average_of(
+    counts: SubsetCounts,
+    averaging: Averaging,
+    kept: Sequence[int],
+    class_counts: Sequence[float],
+    m: float,
+) -> Averaged:
+    """The model of sets that have been counted, with the weights of its super parents."""
+    weights = None
+    if averaging.weighted:
+        sets, _ = turns(kept, averaging.n, None)
+        weights = {s: subset_mi(counts, s, class_counts) for s in sets if s}
     return Averaged(
         n=averaging.n,
         min_count=averaging.min_count,

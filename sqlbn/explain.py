@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sqlbn.api import open_for_fit, split_options
-from sqlbn.counts.counter import block_statement, plan
+from sqlbn.counts.counter import block_statement
 from sqlbn.counts.families import family_statement
+from sqlbn.counts.margins import plan_margins
 from sqlbn.counts.subsets import plan_subsets, subsets_of
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, encode_statement
 from sqlbn.engines import DuckDBEngine
-from sqlbn.fitting import prepare
 from sqlbn.learners.base import Averaging
 from sqlbn.model import prediction_statement
+from sqlbn.preparing import prepare
 from sqlbn.progress import Progress
 from sqlbn.sources import open_source
 from sqlbn.store import StoreFile
@@ -45,12 +47,11 @@ def fit_statements(
             training.source, prepared.class_book, prepared.books, training.weights, prepared.tables
         )
         steps.append(("encode", f"CREATE TABLE encoded AS\n{statement}"))
-        cards = (*(b.n_values for b in prepared.books), prepared.class_book.n_values)
-        encoded = Encoded("encoded", cards, training.rows, training.weights is not None)
+        encoded = replace(prepared.counted(), relation="encoded")
         averaging = chosen.make_learner().averaging
         if averaging is not None:
             return steps + _subset_steps(encoded, averaging)
-        blocks = plan(chosen.make_learner().families(encoded.n_attributes), encoded)
+        blocks = plan_margins(encoded, chosen.make_learner().uses_pairs)
         for number, block in enumerate(blocks, 1):
             title = f"pass 1, block {number} of {len(blocks)}: counts for structure"
             steps.append((title, block_statement(block, encoded)))

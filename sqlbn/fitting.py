@@ -1,16 +1,10 @@
-"""The road from rows to a model: open, profile, encode, count, structure, parameters."""
+"""The road from rows to a model: prepare, encode, count, structure, parameters."""
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any
 
-import duckdb
-
-from sqlbn import __version__
 from sqlbn.averaging import (
     affordable_subsets,
     count_average,
@@ -19,131 +13,65 @@ from sqlbn.averaging import (
 )
 from sqlbn.counts.counter import entropies, plan
 from sqlbn.counts.families import FamilyCounts, count_families
+from sqlbn.counts.margins import (
+    MARGINS,
+    are_storable,
+    count_margins,
+    margin_subsets,
+    plan_margins,
+)
+from sqlbn.counts.subsets import SubsetCounts
+from sqlbn.describing import fit_meta, write_structure
 from sqlbn.draft import Draft
-from sqlbn.encode.books import learn_classes, learn_codebooks
-from sqlbn.encode.codebook import BookTables, Codebook
-from sqlbn.encode.encoded import Encoded, discard, encode, sampled
-from sqlbn.encode.profile import profile_columns
-from sqlbn.encode.types import is_nan_sql, plain_type, type_group
-from sqlbn.encode.weights import Weights, check_weights
+from sqlbn.encode.codebook import Codebook
+from sqlbn.encode.encoded import Encoded, discard, sampled
 from sqlbn.engines import DuckDBEngine
+from sqlbn.history import start_history
 from sqlbn.options import FitOptions
+from sqlbn.preparing import Encoding, Prepared, encode_rows, prepare, prepare_like
 from sqlbn.progress import Progress
-from sqlbn.quoting import identifier
-from sqlbn.scoring.parameters import FactorTables
+from sqlbn.scoring.averaged import Averaged
+from sqlbn.scoring.parameters import FactorTables, Smoothing
 from sqlbn.selecting import select, select_average
 from sqlbn.sources import Source
-from sqlbn.sources.relation import staged
-from sqlbn.store.spec import FORMAT, ModelSpec, probability_names, read_spec, write_meta
+from sqlbn.store.spec import ModelSpec, read_spec, write_meta
 from sqlbn.structure.information import Information, information
 from sqlbn.structure.parents import Structure
+from sqlbn.structure.shape import Shape
 
 
 @dataclass(frozen=True)
-class Training:
-    """The rows that are trained on, and what was left out of them."""
+class Pattern:
+    """Another model that a fit follows: in its encoding, and perhaps in its structure too."""
 
-    source: Source
-    target: str
-    attributes: list[str]
-    weights: Weights | None
-    rows: int
-    skipped: int
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """Codebooks, before a single count."""
-
-    training: Training
-    class_book: Codebook
-    class_counts: list[float]
-    books: list[Codebook]
-    tables: BookTables
-
-
-def training_rows(engine: DuckDBEngine, source: Source, options: FitOptions) -> Training:
-    """Rows with a target and a positive weight, from a source that is cheap to scan again."""
-    target = source.column(options.target, "the target")
-    attributes = options.candidates(source)
-    weight = source.column(options.weight, "the weight") if options.weight else None
-    if not source.rescannable:
-        source = staged(engine, source, [target, *attributes, *([weight] if weight else [])])
-    read = int(engine.row(source.select("count(*)"))[0])
-    used = source.filtered(f"{_present(source, target)}")
-    weights = None
-    if weight is not None:
-        weights = check_weights(engine, source, weight)
-        used = used.filtered(f"{weights.value_sql()} > 0")
-    rows = int(engine.row(used.select("count(*)"))[0])
-    return Training(used, target, attributes, weights, rows, read - rows)
-
-
-def _present(source: Source, column: str) -> str:
-    name = identifier(column)
-    is_float = type_group(source.columns[column]) == "float"
-    not_nan = f" AND NOT {is_nan_sql(name)}" if is_float else ""
-    return f"{name} IS NOT NULL{not_nan}"
-
-
-def prepare(
-    engine: DuckDBEngine, source: Source, draft: Draft, options: FitOptions, progress: Progress
-) -> Prepared:
-    """Kinds of columns, categories and cut points; fills the draft's `classes` and codebooks."""
-    with progress.stage("profile", "looking at the columns"):
-        training = training_rows(engine, source, options)
-        class_book, classes = learn_classes(
-            engine, training.source, training.target, training.weights
-        )
-        rows, profiles = profile_columns(
-            engine, training.source, training.attributes, options.choices(training.source)
-        )
-    _write_classes(draft, classes)
-    with progress.stage("codebooks", "learning categories and cut points", rows, len(profiles)):
-        books = learn_codebooks(
-            engine,
-            training.source,
-            draft,
-            profiles,
-            rows,
-            options.bins,
-            training.weights,
-            frozenset(options.keep),
-            progress,
-        )
-    class_counts = [float(n) for _, n in classes]
-    return Prepared(
-        training, class_book, class_counts, books, BookTables.of(draft.prefix, training.target)
-    )
-
-
-def _write_classes(draft: Draft, classes: Sequence[tuple[str, float]]) -> None:
-    columns = probability_names([name for name, _ in classes])
-    draft.fill(
-        "classes",
-        f'code UINTEGER, class VARCHAR, n {draft.n_type}, "column" VARCHAR',
-        [
-            (i, name, n, column)
-            for i, ((name, n), column) in enumerate(zip(classes, columns, strict=True))
-        ],
-    )
+    encoding: Encoding
+    shape: Shape | None = None
 
 
 def learn(
-    engine: DuckDBEngine, source: Source, options: FitOptions, progress: Progress
+    engine: DuckDBEngine,
+    source: Source,
+    options: FitOptions,
+    progress: Progress,
+    pattern: Pattern | None = None,
 ) -> tuple[Draft, ModelSpec]:
     """A model of the source, as tables in the engine."""
     draft = Draft(engine, weighted=options.weight is not None)
     try:
-        prepared = prepare(engine, source, draft, options, progress)
+        if pattern is None:
+            prepared = prepare(engine, source, draft, options, progress)
+        else:
+            prepared = prepare_like(engine, source, draft, pattern.encoding, progress)
         _check_room(draft, prepared, options)
-        encoded = _encode(engine, prepared, progress)
+        encoded = encode_rows(engine, prepared, progress)
+        shape = pattern.shape if pattern is not None else None
         try:
             fit = _fit_product if options.make_learner().averaging is None else _fit_average
-            chosen = fit(draft, encoded, prepared, options, progress)
+            chosen = fit(draft, encoded, prepared, options, progress, shape)
         finally:
             discard(engine, encoded)
-        write_meta(draft, {**_meta(prepared, options, progress), **chosen})
+        start_history(draft, prepared.training, options)
+        write_meta(draft, {**fit_meta(prepared, options, progress), **chosen})
         return draft, read_spec(draft)
     except BaseException:
         draft.drop()
@@ -155,77 +83,151 @@ def _check_room(draft: Draft, prepared: Prepared, options: FitOptions) -> None:
     averaging = options.make_learner().averaging
     if averaging is None or averaging.attributes is not None:
         return  # which attributes are kept is known only after counting
-    cards = (*(b.n_values for b in prepared.books), prepared.class_book.n_values)
-    codes = Encoded("", cards, prepared.training.rows, options.weight is not None)
+    codes = prepared.counted()
     affordable_subsets(draft, codes, range(codes.n_attributes), averaging)
 
 
 def _fit_product(
-    draft: Draft, encoded: Encoded, prepared: Prepared, options: FitOptions, progress: Progress
+    draft: Draft,
+    encoded: Encoded,
+    prepared: Prepared,
+    options: FitOptions,
+    progress: Progress,
+    shape: Shape | None,
 ) -> dict[str, int]:
     """A product of P(x | parents, y): structure, counts of families, tables; what was chosen."""
-    info = _information(draft.engine, encoded, options, progress)
-    structure = options.make_learner().structure(info)
-    families = {i: (i, *parents) for i, parents in enumerate(structure.parents)}
+    info = _information(draft, encoded, prepared, options, progress)
+    structure = options.make_learner().structure(info) if shape is None else shape.structure
+    families = (
+        {i: (i, *parents) for i, parents in enumerate(structure.parents)}
+        if shape is None
+        else shape.families
+    )
     with progress.stage("parameters", "pass 2: counting families", encoded.rows, len(families)):
         counts = count_families(draft, encoded, families, advance=progress.advance)
-    counts, structure, chosen = _selected(counts, structure, prepared, options, progress)
+    if shape is None:
+        counts, shape = _selected(counts, structure, prepared, options, progress)
+    finish_product(counts, prepared.books, info, shape.structure, options.smoothing, progress)
+    return shape.chosen
+
+
+def finish_product(
+    counts: FamilyCounts,
+    books: Sequence[Codebook],
+    info: Information,
+    structure: Structure,
+    smoothing: Smoothing,
+    progress: Progress,
+) -> None:
+    """The tables of a product when its families have been counted."""
     with progress.stage("factors", "making the tables of probabilities"):
         counts.describe()
-        FactorTables(counts, options.smoothing).make()
-    _write_structure(draft, prepared.books, info, structure, set(counts.families))
-    return chosen
+        FactorTables(counts, smoothing).make()
+    write_structure(counts.draft, books, info, structure, set(counts.families))
 
 
 def _fit_average(
-    draft: Draft, encoded: Encoded, prepared: Prepared, options: FitOptions, progress: Progress
+    draft: Draft,
+    encoded: Encoded,
+    prepared: Prepared,
+    options: FitOptions,
+    progress: Progress,
+    shape: Shape | None,
 ) -> dict[str, int]:
     """A mean of products: counts of all small sets of attributes, tables; what was chosen."""
     learner, d = options.make_learner(), encoded.n_attributes
     averaging = learner.averaging
     assert averaging is not None
     most = averaging.attributes if averaging.attributes is not None else d
+    if shape is not None:
+        most = len(shape.selected)
     # Only where attributes are left out must their information be known before the one pass.
-    info = _information(draft.engine, encoded, options, progress) if most < d else None
-    kept = info.order[:most] if info is not None else range(d)
+    info = _information(draft, encoded, prepared, options, progress) if most < d else None
+    kept = range(d) if info is None else info.order[:most]
     averaged = count_average(
-        draft, encoded, averaging, kept, prepared.class_counts, options.smoothing.m, progress
+        draft,
+        encoded,
+        averaging,
+        sorted(shape.selected) if shape is not None else kept,
+        prepared.class_counts,
+        options.smoothing.m,
+        progress,
     )
-    info = info or single_information(averaged.counts, d, prepared.class_counts)
-    structure, chosen = learner.structure(info), {}
-    if learner.selection is not None:
+    if info is None:
+        info = single_information(averaged.counts, d, prepared.class_counts)
+        keep_singles(averaged.counts)
+    structure = learner.structure(info)
+    chosen = shape.chosen if shape is not None else {}
+    if learner.selection is not None and shape is None:
         order = [v for v in structure.order if v in averaged.kept]
         best = select_average(averaged, order, learner.selection, options.loocv_sample, progress)
         averaged = averaged.keep(order[: best.n_attributes])
-        chosen = {"selected_k": best.k, "selected_attributes": best.n_attributes}
-    with progress.stage("factors", "making the tables of probabilities"):
-        make_tables(averaged, [book.name for book in prepared.books])
-    _write_structure(draft, prepared.books, info, structure, set(averaged.kept))
+        chosen = Shape(structure, averaged.kept, best.k).chosen
+    finish_average(averaged, prepared.books, info, structure, progress)
     return chosen
 
 
-def _encode(engine: DuckDBEngine, prepared: Prepared, progress: Progress) -> Encoded:
-    training = prepared.training
-    with progress.stage("encode", "encoding", training.rows):
-        return encode(
-            engine,
-            training.source,
-            prepared.class_book,
-            prepared.books,
-            training.weights,
-            prepared.tables,
-            training.rows,
-        )
+def finish_average(
+    averaged: Averaged,
+    books: Sequence[Codebook],
+    info: Information,
+    structure: Structure,
+    progress: Progress,
+) -> None:
+    """The tables of an averaging model when its sets have been counted."""
+    with progress.stage("factors", "making the tables of probabilities"):
+        make_tables(averaged, [book.name for book in books])
+    write_structure(averaged.counts.draft, books, info, structure, set(averaged.kept))
+
+
+def keep_singles(counts: SubsetCounts) -> None:
+    """Margins of single attributes that were counted with everything else."""
+    d = counts.encoded.n_attributes
+    margins = SubsetCounts(
+        counts.draft, counts.encoded, margin_subsets(counts.encoded, False), MARGINS
+    )
+    counts.draft.engine.execute(
+        f"INSERT INTO {margins.table} SELECT * FROM {counts.table} WHERE position < {d}"
+    )
+    margins.describe("margin_families")
 
 
 def _information(
-    engine: DuckDBEngine, encoded: Encoded, options: FitOptions, progress: Progress
+    draft: Draft, encoded: Encoded, prepared: Prepared, options: FitOptions, progress: Progress
 ) -> Information:
+    """Pass 1: MI and CMI; the margins that they come from stay in the draft.
+
+    Where the structure is found from a sample, or the pairs are too many to be stored, the margins
+    are those of single attributes.
+    """
+    pairs = options.make_learner().uses_pairs
+    sample = options.structure_sample
+    stored = (sample is None or sample >= encoded.rows) and are_storable(
+        encoded, margin_subsets(encoded, pairs)
+    )
+    blocks = plan_margins(encoded, pairs and stored)
+    title = "pass 1: counting for structure"
+    if stored or not pairs:
+        with progress.stage("structure", title, encoded.rows, len(blocks)):
+            margins, info = count_margins(
+                draft, encoded, pairs, prepared.class_counts, progress.advance
+            )
+    else:
+        margins, _ = count_margins(draft, encoded, False, prepared.class_counts)
+        info = _information_of_rows(draft.engine, encoded, options, progress, title)
+    margins.describe("margin_families")
+    return info
+
+
+def _information_of_rows(
+    engine: DuckDBEngine, encoded: Encoded, options: FitOptions, progress: Progress, title: str
+) -> Information:
+    """MI and CMI of the rows, or of a sample of them, from counts that are not kept."""
     d = encoded.n_attributes
     rows = sampled(engine, encoded, options.structure_sample)
     blocks = plan(options.make_learner().families(d), rows)
     try:
-        with progress.stage("structure", "pass 1: counting for structure", rows.rows, len(blocks)):
+        with progress.stage("structure", title, rows.rows, len(blocks)):
             sums = entropies(engine, rows, blocks, progress.advance)
             total = engine.row(f"SELECT {rows.total_sql} FROM {rows.relation}")[0]
             return information(sums, d, float(total))
@@ -240,11 +242,11 @@ def _selected(
     prepared: Prepared,
     options: FitOptions,
     progress: Progress,
-) -> tuple[FamilyCounts, Structure, dict[str, int]]:
-    """The counts, the structure and what to note of them after selection, if there is any."""
+) -> tuple[FamilyCounts, Shape]:
+    """The counts and the shape of the model after selection, if there is any."""
     selection = options.make_learner().selection
     if selection is None:
-        return counts, structure, {}
+        return counts, Shape.whole(structure)
     best = select(
         counts,
         structure.order,
@@ -254,87 +256,8 @@ def _selected(
         options.loocv_sample,
         progress,
     )
-    kept = sorted(structure.order[: best.n_attributes])
-    parents = tuple(p[: best.k] if i in kept else () for i, p in enumerate(structure.parents))
-    families = {i: (i, *parents[i]) for i in kept}
-    with progress.stage("cut back", f"keeping {len(kept)} attributes with k = {best.k}"):
-        left = counts.cut_back(families)
-    chosen = {"selected_k": best.k, "selected_attributes": best.n_attributes}
-    return left, Structure(structure.order, parents), chosen
-
-
-def _write_structure(
-    draft: Draft,
-    books: Sequence[Codebook],
-    info: Information,
-    structure: Structure,
-    selected: set[int],
-) -> None:
-    rank = {attribute: place for place, attribute in enumerate(structure.order)}
-    draft.fill(
-        "attributes",
-        "position USMALLINT, attribute VARCHAR, kind VARCHAR, n_values UINTEGER, mi DOUBLE, "
-        "rank USMALLINT, selected BOOLEAN, type VARCHAR, missing_code UINTEGER",
-        [
-            (
-                i,
-                b.name,
-                b.kind,
-                b.n_values,
-                float(info.mi[i]),
-                rank[i],
-                i in selected,
-                plain_type(b.sql_type),
-                b.missing,
-            )
-            for i, b in enumerate(books)
-        ],
-    )
-    cmi = info.cmi
-    draft.fill(
-        "parents",
-        "attribute VARCHAR, parent VARCHAR, rank USMALLINT, cmi DOUBLE",
-        [
-            (books[i].name, books[j].name, place, float(cmi[i, j]) if cmi is not None else None)
-            for i in structure.order
-            for place, j in enumerate(structure.parents[i])
-        ],
-    )
-    draft.fill(
-        "cmi",
-        "attribute VARCHAR, other VARCHAR, cmi DOUBLE",
-        [
-            (books[i].name, books[j].name, float(cmi[i, j]))
-            for i in range(len(books))
-            for j in range(len(books))
-            if i != j
-        ]
-        if cmi is not None
-        else [],
-    )
-
-
-def _meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dict[str, Any]:
-    training = prepared.training
-    learner = options.make_learner()
-    return {
-        "format": FORMAT,
-        "sqlbn": __version__,
-        "duckdb": duckdb.__version__,
-        "python": platform.python_version(),
-        "dialect": "duckdb",
-        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "learner": learner.name,
-        "options": {**learner.options(), "bins": options.bins},
-        "target": training.target,
-        "target_type": plain_type(prepared.class_book.sql_type),
-        "m": options.smoothing.m,
-        "backoff": options.backoff,
-        "weight": options.weight or "",
-        "where": options.where or "",
-        "source": training.source.label,
-        "files": [{"path": f.path, "bytes": f.size} for f in training.source.files],
-        "rows": training.rows,
-        "rows_skipped": training.skipped,
-        "seconds": {name: round(taken, 4) for name, taken in progress.seconds.items()},
-    }
+    shape = Shape.selective(structure, best.k, best.n_attributes)
+    n = best.n_attributes
+    with progress.stage("cut back", f"keeping {n} attributes with k = {best.k}"):
+        left = counts.cut_back(shape.families)
+    return left, shape

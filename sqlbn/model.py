@@ -15,6 +15,9 @@ from sqlbn.encode.weights import check_weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, OptionError
 from sqlbn.evaluation.losses import Evaluation, from_sums
+from sqlbn.living.changing import Change, Changed
+from sqlbn.living.models import LivingModel, shape_of
+from sqlbn.living.operations import change_rows
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier, literal
 from sqlbn.scoring.names import RESERVED
@@ -23,6 +26,7 @@ from sqlbn.sources import Source, open_source
 from sqlbn.sources.relation import staged
 from sqlbn.store import StoreFile
 from sqlbn.store.spec import ModelSpec
+from sqlbn.structure.shape import Shape
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,6 +74,21 @@ class Model:
     def cmi(self) -> pa.Table:
         """`attribute, other, cmi` for the learners that count pairs."""
         return self._table("cmi", "attribute, other")
+
+    @property
+    def history(self) -> pa.Table:
+        """`step, action, changed_at, source, rows, rows_skipped, total_rows, note`."""
+        return self._table("history", "step")
+
+    @property
+    def spec(self) -> ModelSpec:
+        """The small parts of the model: codebooks, classes, parents."""
+        return self._spec
+
+    @property
+    def shape(self) -> Shape:
+        """Order, parents and used attributes."""
+        return shape_of(self._draft, self._spec)
 
     @property
     def loocv(self) -> pa.Table | None:
@@ -168,6 +187,27 @@ class Model:
         """Losses on rows whose class is known."""
         source = open_source(self._engine, data, table=table, query=query, where=where)
         return evaluate_source(self._draft, self._spec, source, weight)
+
+    def update(self, data: Any, **options: Any) -> Change:
+        """Add rows: the model becomes that of a fit of old and new rows.
+
+        `options`: `again` (count a file once more), `where`, `table`, `query`, `progress`. A stored
+        model changes only when it is saved again; `sqlbn.update` does both.
+        """
+        return self._replace(change_rows(self._living, "update", data, **options))
+
+    def forget(self, data: Any, **options: Any) -> Change:
+        """Take rows out; an error, and nothing changed, where they were not all in it."""
+        return self._replace(change_rows(self._living, "forget", data, **options))
+
+    @property
+    def _living(self) -> LivingModel:
+        return LivingModel(self._draft, self._spec)
+
+    def _replace(self, changed: Changed) -> Change:
+        self._draft.drop()
+        self._draft, self._spec, change = changed
+        return change
 
     def save(self, store: str | Path, name: str, replace: bool = False) -> None:
         """Write the model into a store file, in one transaction."""

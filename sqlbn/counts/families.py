@@ -32,11 +32,16 @@ class FamilyCounts:
     """
 
     def __init__(
-        self, draft: Draft, encoded: Encoded, families: Mapping[int, Family], table: str = "counts"
+        self,
+        draft: Draft,
+        encoded: Encoded,
+        families: Mapping[int, Family],
+        table: str = "counts",
+        keeps_arrays: bool = True,
     ) -> None:
         self.draft, self.encoded, self.families, self.name = draft, encoded, families, table
         self._arrays: dict[int, Array] = {}
-        self._room = _KEPT_SHARE * draft.engine.memory_bytes
+        self._room = _KEPT_SHARE * draft.engine.memory_bytes if keeps_arrays else 0.0
         cells = max((self.cells(i) for i in families), default=1)
         wide = "HUGEINT" if key_type(cells) == "HUGEINT" else "BIGINT"
         number = "USMALLINT" if max(families, default=0) < 2**16 else "UINTEGER"
@@ -173,8 +178,29 @@ class FamilyCounts:
         self.draft.engine.execute(f"DROP TABLE {self.table}")
         return result
 
-    def describe(self) -> None:
-        """Fill the draft's `families`: how the keys are packed."""
+    def preload(self) -> None:
+        """Read the stored counts as arrays, as many as may be kept: one query instead of many."""
+        wanted: dict[int, Array] = {}
+        for position in self.families:
+            cells = self.cells(position)
+            size = 8.0 * cells
+            if cells <= ARRAY_CELLS and size <= self._room:
+                self._room -= size
+                kind = float if self.encoded.weighted else np.int64
+                wanted[position] = np.zeros(cells, kind)
+        listed = ", ".join(map(str, wanted)) or "NULL"
+        found = self.draft.engine.arrays(
+            f"SELECT position, key::BIGINT AS key, n FROM {self.table} "
+            f"WHERE position IN ({listed}) ORDER BY position"
+        )
+        stops = np.searchsorted(found["position"], list(wanted), side="right")
+        starts = np.searchsorted(found["position"], list(wanted))
+        for (position, counts), start, stop in zip(wanted.items(), starts, stops, strict=True):
+            counts[found["key"][start:stop]] = found["n"][start:stop]
+            self._arrays[position] = counts.reshape(self.radices(position))
+
+    def describe(self, table: str = "families") -> None:
+        """Fill a table of the draft, `families`: how the keys are packed."""
         rows = []
         for position in self.families:
             axes, radices = self.axes(position), self.radices(position)
@@ -184,7 +210,7 @@ class FamilyCounts:
                 variable = None if v == self.encoded.class_variable else v
                 rows.append((position, axis, variable, radix, str(stride)))
         self.draft.fill(
-            "families",
+            table,
             f"position {self._number_type}, axis USMALLINT, variable USMALLINT, radix UINTEGER, "
             "stride HUGEINT",
             rows,

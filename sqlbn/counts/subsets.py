@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -17,6 +17,7 @@ from sqlbn.counts.marginals import marginals
 from sqlbn.counts.packing import strides
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
+from sqlbn.templates import render
 
 Array = npt.NDArray[Any]
 
@@ -42,11 +43,16 @@ class Cells:
 
 @dataclass(frozen=True)
 class SubsetCost:
-    """What the counts of some sets of attributes take."""
+    """What the counts of some sets of attributes take: cells, and those that can be seen."""
 
     sets: int
     cells: int
-    n_bytes: int
+    seen: int
+
+    @property
+    def n_bytes(self) -> int:
+        """What the table of counts may take on disk."""
+        return self.seen * _BYTES_A_COUNT
 
     def __str__(self) -> str:
         return (
@@ -78,7 +84,7 @@ def subset_cost(encoded: Encoded, subsets: Sequence[Family]) -> SubsetCost:
     """What counting these sets with the class takes, known before a row is read."""
     cells = [cells_of((*s, encoded.class_variable), encoded.cards) for s in subsets]
     seen = sum(min(n, encoded.rows) for n in cells)
-    return SubsetCost(len(subsets), sum(cells), seen * _BYTES_A_COUNT)
+    return SubsetCost(len(subsets), sum(cells), seen)
 
 
 def plan_subsets(encoded: Encoded, subsets: Sequence[Family]) -> list[Block]:
@@ -89,16 +95,23 @@ def plan_subsets(encoded: Encoded, subsets: Sequence[Family]) -> list[Block]:
 class SubsetCounts(FamilyCounts):
     """A table of counts (position, key, n), one family a set of attributes in schema order.
 
-    A single attribute has its own position; larger sets are numbered after the last attribute.
+    Sets come with their positions, or get them here: a single attribute has its own, larger sets
+    are numbered after the last attribute.
     """
 
     def __init__(
-        self, draft: Draft, encoded: Encoded, subsets: Collection[Family], table: str = "counts"
+        self,
+        draft: Draft,
+        encoded: Encoded,
+        subsets: Collection[Family] | Mapping[int, Family],
+        table: str = "counts",
+        keeps_arrays: bool = True,
     ) -> None:
-        larger = [s for s in subsets if len(s) > 1]
-        families: dict[int, Family] = {s[0]: s for s in subsets if len(s) == 1}
-        families |= {encoded.n_attributes + at: s for at, s in enumerate(larger)}
-        super().__init__(draft, encoded, families, table)
+        if isinstance(subsets, Mapping):
+            families = dict(subsets)
+        else:
+            families = numbered(subsets, encoded.n_attributes)
+        super().__init__(draft, encoded, families, table, keeps_arrays)
         self._numbers = {s: number for number, s in families.items()}
 
     def is_array(self, subset: Family) -> bool:
@@ -128,6 +141,18 @@ class SubsetCounts(FamilyCounts):
         codes = np.stack(np.unravel_index(keys, radices), axis=1)
         return Cells(codes, matrix)
 
+    def spectrum(self, number: int, with_class: bool = True) -> tuple[Array, Array]:
+        """Different counts of a stored set, and how many cells have each."""
+        found = self.draft.engine.arrays(
+            render(
+                "stored_spectrum",
+                counts=self.table,
+                position=number,
+                divisor=1 if with_class else self.n_classes,
+            )
+        )
+        return found["n"].astype(float), found["cells"]
+
     def seen_with(self, subset: Family, values: Cells, attribute: int) -> tuple[Array, Cells]:
         """The seen cells of a set and one more attribute.
 
@@ -153,22 +178,37 @@ class SubsetCounts(FamilyCounts):
         return self
 
 
+def numbered(subsets: Collection[Family], n_attributes: int) -> dict[int, Family]:
+    """Sets by their position in a table of counts."""
+    larger = [s for s in subsets if len(s) > 1]
+    return {s[0]: s for s in subsets if len(s) == 1} | {
+        n_attributes + at: s for at, s in enumerate(larger)
+    }
+
+
 def count_subsets(
     draft: Draft,
     encoded: Encoded,
-    subsets: Sequence[Family],
+    subsets: Sequence[Family] | Mapping[int, Family],
     blocks: Sequence[Block],
     advance: Callable[[], None] = lambda: None,
+    table: str = "counts",
+    observe: Callable[[Family, Array], None] | None = None,
 ) -> SubsetCounts:
-    """One pass: every block of the plan counted, its sets summed out and inserted."""
-    counts = SubsetCounts(draft, encoded, subsets)
+    """One pass: every block of the plan counted, its sets summed out and inserted.
+
+    With `observe`, that is shown every array, and none is kept.
+    """
+    counts = SubsetCounts(draft, encoded, subsets, table, keeps_arrays=observe is None)
     numbers = {s: number for number, s in counts.families.items()}
     waiting: dict[int, Array] = {}
     for block in blocks:
         if block.dense:
-            table = dense_counts(draft.engine, block, encoded)
-            for family, summed in marginals(table, block.variables, block.families):
+            block_counts = dense_counts(draft.engine, block, encoded)
+            for family, summed in marginals(block_counts, block.variables, block.families):
                 waiting[numbers[family[:-1]]] = np.ascontiguousarray(summed)
+                if observe is not None:
+                    observe(family[:-1], summed)
         else:
             counts.count(numbers[block.families[0][:-1]])
         if sum(a.size for a in waiting.values()) > _INSERTED_TOGETHER:

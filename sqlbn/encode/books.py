@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook, comparable, intervals, is_inline
 from sqlbn.encode.discretise import learn_cuts
 from sqlbn.encode.profile import ColumnProfile, warn_left_out
-from sqlbn.encode.types import type_group
+from sqlbn.encode.types import is_nan_sql, numeric_axis, type_group
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError
@@ -70,55 +70,95 @@ def learn_codebooks(
     progress: Progress,
 ) -> list[Codebook]:
     """Codebooks of the attributes in order; fills the draft's `categories` and `cuts`."""
-    draft.create("categories", "attribute VARCHAR, code UINTEGER, value VARCHAR, n " + draft.n_type)
-    categorical = [p for p in profiles if p.kind == "categorical"]
-    for profile in categorical:
-        book = Codebook(profile.name, profile.sql_type, "categorical", 0)
-        engine.execute(
-            f"INSERT INTO {draft.table('categories')} "
-            f"SELECT {literal(profile.name)}, * FROM ({_categories_sql(source, book, weights)})"
-        )
-        progress.advance()
+    categorical = {p.name: p.sql_type for p in profiles if p.kind == "categorical"}
+    _learn_categories(engine, source, draft, categorical, weights, progress)
     numeric = [p for p in profiles if p.kind == "numeric"]
     cuts = learn_cuts(engine, source, rows, numeric, bins, weights)
-    books = {b.name: b for b in _categorical_books(engine, draft, categorical)}
+    books = {b.name: b for b in categorical_books(draft, categorical)}
     for profile in numeric:
-        books[profile.name] = _numeric_book(profile, rows, cuts[profile.name])
+        present = profile.present
+        books[profile.name] = numeric_book(
+            profile.name, profile.sql_type, cuts[profile.name], present > 0, present < rows
+        )
     flat = {n for n, b in books.items() if b.n_values < 2 and n not in keep}
     warn_left_out("constant once discretised", flat)
     chosen = [books[p.name] for p in profiles if p.name not in flat]
-    _write_cuts(draft, [b for b in chosen if b.kind == "numeric"])
+    write_cuts(draft, chosen)
     return chosen
 
 
-def _categorical_books(
-    engine: DuckDBEngine, draft: Draft, profiles: Sequence[ColumnProfile]
+def learn_codebooks_like(
+    engine: DuckDBEngine,
+    source: Source,
+    draft: Draft,
+    books: Sequence[Codebook],
+    rows: int,
+    weights: Weights | None,
+    progress: Progress,
 ) -> list[Codebook]:
-    table = draft.table("categories")
+    """The same for the columns and cut points of other codebooks; none is left out."""
+    types = {b.name: b.sql_type for b in books if b.kind == "categorical"}
+    _learn_categories(engine, source, draft, types, weights, progress)
+    found = {b.name: b for b in categorical_books(draft, types)}
+    numeric = [b for b in books if b.kind == "numeric"]
+    for book, present in zip(numeric, _present_values(engine, source, numeric), strict=True):
+        found[book.name] = numeric_book(
+            book.name, book.sql_type, book.cuts, present > 0, present < rows
+        )
+        progress.advance()
+    chosen = [found[b.name] for b in books]
+    write_cuts(draft, chosen)
+    return chosen
+
+
+def _learn_categories(
+    engine: DuckDBEngine,
+    source: Source,
+    draft: Draft,
+    types: Mapping[str, str],
+    weights: Weights | None,
+    progress: Progress,
+) -> None:
+    create_categories(draft)
+    for name, sql_type in types.items():
+        book = Codebook(name, sql_type, "categorical", 0)
+        engine.execute(
+            f"INSERT INTO {draft.table('categories')} "
+            f"SELECT {literal(name)}, * FROM ({_categories_sql(source, book, weights)})"
+        )
+        progress.advance()
+
+
+def create_categories(draft: Draft) -> None:
+    """The draft's `categories`, empty."""
+    draft.create("categories", "attribute VARCHAR, code UINTEGER, value VARCHAR, n " + draft.n_type)
+
+
+def _present_values(engine: DuckDBEngine, source: Source, books: Sequence[Codebook]) -> list[int]:
+    """How many rows have a number, for every numeric column."""
+    if not books:
+        return []
+    counts = []
+    for book in books:
+        axis = numeric_axis(identifier(book.name), book.sql_type)
+        counts.append(f"count(*) FILTER (WHERE {axis} IS NOT NULL AND NOT {is_nan_sql(axis)})")
+    return [int(n) for n in engine.row(source.select(", ".join(counts)))]
+
+
+def categorical_books(draft: Draft, types: Mapping[str, str]) -> list[Codebook]:
+    """Codebooks of columns (name to type) whose categories are in the draft."""
     sizes = {
         name: (count, missing)
-        for name, count, missing in engine.rows(
+        for name, count, missing in draft.engine.rows(
             "SELECT attribute, count(*), max(code) FILTER (WHERE value IS NULL) "
-            f"FROM {table} GROUP BY attribute"
+            f"FROM {draft.table('categories')} GROUP BY attribute"
         )
     }
-    types = {p.name: p.sql_type for p in profiles}
     inline = inline_categories(draft, [n for n in sizes if is_inline(sizes[n][0], types[n])])
-    books = []
-    for profile in profiles:
-        count, missing = sizes[profile.name]
-        values = inline.get(profile.name)
-        books.append(
-            Codebook(
-                profile.name,
-                profile.sql_type,
-                "categorical",
-                count,
-                missing,
-                categories=values,
-            )
-        )
-    return books
+    return [
+        Codebook(name, sql_type, "categorical", *sizes[name], categories=inline.get(name))
+        for name, sql_type in types.items()
+    ]
 
 
 def inline_categories(draft: Draft, names: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -133,16 +173,19 @@ def inline_categories(draft: Draft, names: Collection[str]) -> dict[str, tuple[s
     return {name: tuple(values) for name, values in found.items()}
 
 
-def _numeric_book(profile: ColumnProfile, rows: int, cuts: tuple[float, ...]) -> Codebook:
-    n_intervals = len(cuts) + 1 if profile.present else 0
-    missing = n_intervals if profile.present < rows else None
-    n_values = n_intervals + (missing is not None)
-    return Codebook(profile.name, profile.sql_type, "numeric", n_values, missing, cuts)
+def numeric_book(
+    name: str, sql_type: str, cuts: tuple[float, ...], some_present: bool, some_missing: bool
+) -> Codebook:
+    """The codebook of a quantity: its intervals, then missing values where there are any."""
+    n_intervals = len(cuts) + 1 if cuts or some_present else 0
+    missing = n_intervals if some_missing else None
+    return Codebook(name, sql_type, "numeric", n_intervals + some_missing, missing, cuts)
 
 
-def _write_cuts(draft: Draft, books: Sequence[Codebook]) -> None:
+def write_cuts(draft: Draft, books: Sequence[Codebook]) -> None:
+    """The draft's `cuts`: the intervals of the numeric codebooks."""
     rows: list[tuple[object, ...]] = []
-    for book in books:
+    for book in (b for b in books if b.kind == "numeric"):
         found = intervals(book) if book.missing != 0 else []
         rows += [(book.name, i, low, high, label) for i, (low, high, label) in enumerate(found)]
         if book.missing is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from sqlbn.errors import ColumnError
+
 TypeGroup = Literal["text", "boolean", "integer", "float", "decimal", "time", "other"]
 
 _INTEGERS = {
@@ -62,6 +64,27 @@ def compared_as(sql_type: str) -> str:
     if group == "text":
         return "VARCHAR"
     return sql_type
+
+
+def check_same_values(name: str, found: str, wanted: str, numeric: bool) -> None:
+    """An error where a column's values cannot be those of a model's column of that name.
+
+    >>> check_same_values("age", "SMALLINT", "BIGINT", numeric=False)
+    """
+    group, expected = type_group(found), type_group(wanted)
+    quantities = ("integer", "float", "decimal")
+    if numeric and expected in quantities and group in quantities:
+        return
+    same_clock = (found.upper() == "TIME") == (wanted.upper() == "TIME")
+    if numeric and expected == group == "time" and same_clock:
+        return
+    compared = compared_as(found), compared_as(wanted)
+    if group == expected and (compared[0] == compared[1] or compared == ("BIGINT", "HUGEINT")):
+        return
+    raise ColumnError(
+        f"column {name!r} is {found[:60]} but was {wanted} when the model was learned; "
+        "cast it in a view or with --query"
+    )
 
 
 def is_nan_sql(value: str) -> str:

@@ -35,8 +35,14 @@ class Weights:
         return f"sum({self.value_sql()})"
 
 
-def check_weights(engine: DuckDBEngine, source: Source, column: str) -> Weights:
-    """The weights of a column, or an error that says what is wrong with them."""
+def check_weights(
+    engine: DuckDBEngine, source: Source, column: str, most_bits: int | None = None
+) -> Weights:
+    """The weights of a column, or an error that says what is wrong with them.
+
+    `most_bits` are those of the rows that these are added to or taken from: the same row is then
+    rounded to the same weight.
+    """
     bad, ceiling = engine.row(
         render(
             "weights_check",
@@ -56,4 +62,4 @@ def check_weights(engine: DuckDBEngine, source: Source, column: str) -> Weights:
         raise ColumnError(
             f"--weight {column}: the weights add up to more than 2^52; scale them down"
         )
-    return Weights(column, bits)
+    return Weights(column, bits if most_bits is None else min(bits, most_bits))

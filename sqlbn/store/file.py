@@ -133,19 +133,31 @@ class StoreFile:
         if same and (not replace or name not in same):
             raise StoreError(_taken(self.path, same[0]))
 
-    def save(self, draft: Draft, spec: ModelSpec, name: str, replace: bool) -> None:
-        """Write a model in one transaction: a reader sees the old one or the new one."""
+    def save(
+        self,
+        draft: Draft,
+        spec: ModelSpec,
+        name: str,
+        replace: bool,
+        instead_of: int | None = None,
+    ) -> None:
+        """Write a model in one transaction: a reader sees the old one or the new one.
+
+        `instead_of` is the version that the model was made from: where that is no longer the one
+        in the file, somebody else has changed it meanwhile.
+        """
         engine = draft.engine
         with self._attached(engine, write=True) as catalog:
             engine.execute("BEGIN")
             try:
-                version = self._make_room(engine, catalog, name, replace)
+                version = self._make_room(engine, catalog, name, replace, instead_of)
                 schema = qualified(catalog, name)
                 engine.execute(f"CREATE SCHEMA {schema}")
                 for table in draft.names():
                     engine.execute(
                         f"CREATE TABLE {schema}.{identifier(table)} AS FROM {draft.table(table)}"
                     )
+                engine.execute(f"DELETE FROM {schema}.meta WHERE key IN ('name', 'version')")
                 engine.execute(
                     f"INSERT INTO {schema}.meta VALUES ('name', {literal(name)}), "
                     f"('version', '{version}')"
@@ -156,15 +168,29 @@ class StoreFile:
                 engine.execute("ROLLBACK")
                 raise
 
-    def _make_room(self, engine: DuckDBEngine, catalog: str, name: str, replace: bool) -> int:
+    def _make_room(
+        self,
+        engine: DuckDBEngine,
+        catalog: str,
+        name: str,
+        replace: bool,
+        instead_of: int | None,
+    ) -> int:
         """Drop the model of that name, if it may be; the version of the new one."""
         if name not in _model_names(engine, catalog):
+            if instead_of is not None:
+                raise StoreError(f"the model {name!r} was dropped meanwhile; nothing was changed")
             return 1
         if not replace:
             raise StoreError(_taken(self.path, name))
         old = engine.rows(
             f"SELECT value FROM {qualified(catalog, name, 'meta')} WHERE key = 'version'"
         )
+        if instead_of is not None and old and int(old[0][0]) != instead_of:
+            raise StoreError(
+                f"the model {name!r} was changed by somebody else meanwhile; nothing was changed, "
+                "try again"
+            )
         engine.execute(f"DROP SCHEMA {qualified(catalog, name)} CASCADE")
         return int(old[0][0]) + 1 if old else 1
 

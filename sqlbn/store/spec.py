@@ -22,7 +22,8 @@ from sqlbn.store.supers import read_supers
 from sqlbn.templates import render
 
 # Raised when the meaning of a stored table changes; a newer file is refused, an older one migrated.
-FORMAT = 1
+# 2: estimates and missing values as options; margins and history.
+FORMAT = 2
 
 TABLES = (
     "meta",

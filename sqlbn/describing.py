@@ -1,0 +1,113 @@
+"""The tables that say what a model is: attributes, parents, information, meta."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import duckdb
+
+from sqlbn import __version__
+from sqlbn.draft import Draft
+from sqlbn.encode.codebook import Codebook
+from sqlbn.encode.types import plain_type
+from sqlbn.options import FitOptions
+from sqlbn.preparing import Prepared
+from sqlbn.progress import Progress
+from sqlbn.store.spec import FORMAT
+from sqlbn.structure.information import Information
+from sqlbn.structure.parents import Structure
+
+
+def write_structure(
+    draft: Draft,
+    books: Sequence[Codebook],
+    info: Information,
+    structure: Structure,
+    selected: set[int],
+) -> None:
+    """The draft's `attributes`, `parents` and `cmi`."""
+    rank = {attribute: place for place, attribute in enumerate(structure.order)}
+    draft.fill(
+        "attributes",
+        "position USMALLINT, attribute VARCHAR, kind VARCHAR, n_values UINTEGER, mi DOUBLE, "
+        "rank USMALLINT, selected BOOLEAN, type VARCHAR, missing_code UINTEGER",
+        [
+            (
+                i,
+                b.name,
+                b.kind,
+                b.n_values,
+                float(info.mi[i]),
+                rank[i],
+                i in selected,
+                plain_type(b.sql_type),
+                b.missing,
+            )
+            for i, b in enumerate(books)
+        ],
+    )
+    cmi = info.cmi
+    draft.fill(
+        "parents",
+        "attribute VARCHAR, parent VARCHAR, rank USMALLINT, cmi DOUBLE",
+        [
+            (books[i].name, books[j].name, place, float(cmi[i, j]) if cmi is not None else None)
+            for i in structure.order
+            for place, j in enumerate(structure.parents[i])
+        ],
+    )
+    draft.fill(
+        "cmi",
+        "attribute VARCHAR, other VARCHAR, cmi DOUBLE",
+        [
+            (books[i].name, books[j].name, float(cmi[i, j]))
+            for i in range(len(books))
+            for j in range(len(books))
+            if i != j
+        ]
+        if cmi is not None
+        else [],
+    )
+
+
+def now() -> str:
+    """The time, for people and programs."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def program_meta() -> dict[str, Any]:
+    """Which programs wrote a model."""
+    return {
+        "format": FORMAT,
+        "sqlbn": __version__,
+        "duckdb": duckdb.__version__,
+        "python": platform.python_version(),
+        "dialect": "duckdb",
+    }
+
+
+def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dict[str, Any]:
+    """What a fit writes into `meta`."""
+    training = prepared.training
+    learner = options.make_learner()
+    return {
+        **program_meta(),
+        "created_at": now(),
+        "learner": learner.name,
+        "options": {**learner.options(), "bins": options.bins},
+        "target": training.target,
+        "target_type": plain_type(prepared.class_book.sql_type),
+        "m": options.smoothing.m,
+        "backoff": options.backoff,
+        "weight": options.weight or "",
+        "weight_bits": training.weights.fraction_bits if training.weights is not None else "",
+        "where": options.where or "",
+        "source": training.source.label,
+        "files": [{"path": f.path, "bytes": f.size} for f in training.source.files],
+        "rows": training.rows,
+        "rows_skipped": training.skipped,
+        "seconds": {name: round(taken, 4) for name, taken in progress.seconds.items()},
+    }

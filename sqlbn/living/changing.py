@@ -1,0 +1,336 @@
+"""Update, forget, merge: a changed model is derived anew from changed counts, in a new draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sqlbn.counts.margins import MARGINS, margin_information
+from sqlbn.counts.subsets import SubsetCounts
+from sqlbn.describing import program_meta
+from sqlbn.draft import Draft
+from sqlbn.encode.encoded import Encoded, discard
+from sqlbn.errors import SourceError, StoreError
+from sqlbn.history import (
+    Action,
+    CountedFile,
+    Step,
+    balance,
+    check_not_counted,
+    check_not_forgotten,
+    counted_files,
+    moment,
+    write_history,
+)
+from sqlbn.living.codebooks import (
+    Books,
+    Joined,
+    check_known,
+    join_books,
+    joined_numeric,
+    not_there,
+    remaining_numeric,
+)
+from sqlbn.living.combining import Part, RowsPart, StoredPart, combine, count_again, subtract
+from sqlbn.living.kinds import kind_of
+from sqlbn.living.models import LivingModel, encoding_of
+from sqlbn.living.recoding import Array, unchanged
+from sqlbn.living.stored import TABLES, StoredCounts
+from sqlbn.preparing import Prepared, encode_rows, prepare_like
+from sqlbn.progress import Progress
+from sqlbn.sources import Source
+from sqlbn.store.spec import ModelSpec, read_spec, write_meta
+from sqlbn.structure.information import Information
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a change did: rows of this step, rows of the model now, what was left as it was."""
+
+    action: Action
+    rows: int
+    skipped: int
+    total: int
+    notes: tuple[str, ...]
+
+
+Changed = tuple[Draft, ModelSpec, Change]
+
+
+def update(
+    model: LivingModel, source: Source, condition: str, again: bool, progress: Progress
+) -> Changed:
+    """The model with the rows of a source added."""
+    files = counted_files(source, condition)
+    if not again:
+        check_not_counted(model.steps, files)
+
+    def change(new: Draft, rows_draft: Draft) -> tuple[Step, tuple[str, ...]]:
+        prepared = prepare_like(new.engine, source, rows_draft, encoding_of(model.spec), progress)
+        added = _books_of(rows_draft, prepared)
+        joined = join_books(new, model.books, added, joined_numeric(model.books, added), 1)
+        encoded = _encode_with(prepared, joined.books, progress)
+        try:
+            parts: list[Part] = [
+                StoredPart(model.stored, joined.first),
+                RowsPart(rows_draft, encoded),
+            ]
+            total = model.rows + prepared.training.rows
+            notes = _rebuild(new, model, joined, parts, total, progress)
+        finally:
+            discard(new.engine, encoded)
+        return _step("update", source, prepared, total, notes, files), notes
+
+    return _changed(model, change, progress)
+
+
+def forget(
+    model: LivingModel, source: Source, condition: str, again: bool, progress: Progress
+) -> Changed:
+    """The model with the rows of a source taken out; an error where they were never in."""
+    files = counted_files(source, condition)
+    if not again:
+        check_not_forgotten(model.steps, files)
+
+    def change(new: Draft, rows_draft: Draft) -> tuple[Step, tuple[str, ...]]:
+        prepared = prepare_like(new.engine, source, rows_draft, encoding_of(model.spec), progress)
+        gone = _books_of(rows_draft, prepared)
+        total = model.rows - prepared.training.rows
+        if total <= 0:
+            raise SourceError(
+                f"{source.label} has {prepared.training.rows:,} rows and the model {model.rows:,}: "
+                "none would be left; to remove the model: sqlbn drop"
+            )
+        check_known(model.books, gone)
+        left = Draft(new.engine, model.weighted)
+        try:
+            encoded = _encode_with(prepared, model.books, progress)
+            try:
+                _take_out(left, model, rows_draft, encoded, progress)
+            finally:
+                discard(new.engine, encoded)
+            stored = StoredCounts(left, model.class_variable)
+            numeric = remaining_numeric(model.books, _totals(model, stored))
+            joined = join_books(new, model.books, gone, numeric, -1)
+            parts = [StoredPart(stored, joined.first)]
+            notes = _rebuild(new, model, joined, parts, total, progress)
+        finally:
+            left.drop()
+        return _step("forget", source, prepared, total, notes, files), notes
+
+    return _changed(model, change, progress)
+
+
+def merge(model: LivingModel, other: LivingModel, again: bool, progress: Progress) -> Changed:
+    """The model of the rows of two models, from their counts alone."""
+    _check_mergeable(model, other)
+    in_both = {i for i, n in balance(other.steps).items() if n > 0}
+    if not again:
+        here = [f for s in model.steps for f in s.files if balance(model.steps)[f.identity] > 0]
+        for file in here:
+            if file.identity in in_both:
+                raise SourceError(
+                    f"both models hold the rows of {file.path!r}; to count them twice: --again"
+                )
+
+    def change(new: Draft, rows_draft: Draft) -> tuple[Step, tuple[str, ...]]:
+        numeric = joined_numeric(model.books, other.books)
+        joined = join_books(new, model.books, other.books, numeric, 1)
+        parts = [
+            StoredPart(model.stored, joined.first),
+            StoredPart(other.stored, joined.second),
+        ]
+        total = model.rows + other.rows
+        notes = _rebuild(new, model, joined, parts, total, progress)
+        name = other.spec.meta.get("name", "another model")
+        skipped = int(other.spec.meta["rows_skipped"])
+        step = Step("merge", moment(), name, other.rows, skipped, total, "; ".join(notes))
+        return step, notes
+
+    return _changed(model, change, progress, other)
+
+
+# -- steps of a change -------------------------------------------------------------------------
+
+
+def _changed(
+    model: LivingModel,
+    change: Callable[[Draft, Draft], tuple[Step, tuple[str, ...]]],
+    progress: Progress,
+    other: LivingModel | None = None,
+) -> Changed:
+    """Run a change into a new draft; the old one stays as it is whatever happens."""
+    engine = model.draft.engine
+    new, rows_draft = Draft(engine, model.weighted), Draft(engine, model.weighted)
+    try:
+        step, notes = change(new, rows_draft)
+        steps = [*model.steps, *(other.steps if other is not None else []), step]
+        write_history(new, steps)
+        sign = step.sign if other is None else 1
+        skipped = int(model.spec.meta["rows_skipped"]) + sign * step.skipped
+        seconds = {name: round(taken, 4) for name, taken in progress.seconds.items()}
+        write_meta(
+            new,
+            model.meta(
+                **program_meta(),
+                rows=step.total,
+                rows_skipped=max(skipped, 0),
+                updated_at=step.at,
+                files=_present_files(steps),
+                seconds=seconds,
+                unchanged="; ".join(notes),
+            ),
+        )
+        spec = read_spec(new)
+    except BaseException:
+        new.drop()
+        raise
+    finally:
+        rows_draft.drop()
+    return new, spec, Change(step.action, step.rows, step.skipped, step.total, notes)
+
+
+def _step(
+    action: Action,
+    source: Source,
+    prepared: Prepared,
+    total: int,
+    notes: Sequence[str],
+    files: tuple[CountedFile, ...],
+) -> Step:
+    training = prepared.training
+    note = "; ".join(notes)
+    return Step(action, moment(), source.label, training.rows, training.skipped, total, note, files)
+
+
+def _present_files(steps: Sequence[Step]) -> list[dict[str, object]]:
+    """The files whose rows are in the model now."""
+    present = {identity for identity, n in balance(steps).items() if n > 0}
+    found = {f.identity: f for s in steps for f in s.files if f.identity in present}
+    return [{"path": f.path, "bytes": f.size} for f in found.values()]
+
+
+def _books_of(draft: Draft, prepared: Prepared) -> Books:
+    return Books(draft, prepared.class_book, tuple(prepared.books))
+
+
+def _encode_with(prepared: Prepared, books: Books, progress: Progress) -> Encoded:
+    """Rows in the codes of other books, which must know all their values."""
+    known = replace(
+        prepared, class_book=books.class_book, books=list(books.books), tables=books.tables
+    )
+    return encode_rows(books.draft.engine, known, progress)
+
+
+def _rebuild(
+    new: Draft,
+    model: LivingModel,
+    joined: Joined,
+    parts: Sequence[Part],
+    rows: int,
+    progress: Progress,
+) -> tuple[str, ...]:
+    """All tables of a model from the counts of its parts; what could not be found again."""
+    encoded = Encoded("", joined.books.cards, rows, model.weighted)
+    kind = kind_of(model.living)
+    with progress.stage("structure", "adding up margins", rows):
+        margins = SubsetCounts(new, encoded, model.stored.families(MARGINS), MARGINS)
+        combine(margins, parts)
+        margins.describe("margin_families")
+        info = margin_information(margins, joined.class_counts)
+        if info.cmi is None:
+            info = Information(info.mi, model.cmi())
+        found = kind.rederive(info, lambda family: all(part.covers(family) for part in parts))
+    _check_fillable(parts, kind.sets(found.shape))
+    with progress.stage("parameters", "adding up families", rows):
+        counts = kind.empty_counts(new, encoded, found.shape)
+        combine(counts, parts)
+    kind.finish(counts, joined.books.books, joined.class_counts, info, found.shape, progress)
+    if "loocv" in model.draft.names():
+        table = new.table("loocv")
+        new.engine.execute(f"CREATE TABLE {table} AS FROM {model.draft.table('loocv')}")
+    return found.notes
+
+
+def _check_fillable(parts: Sequence[Part], sets: Sequence[tuple[int, ...]]) -> None:
+    if not all(part.covers(family) for part in parts for family in sets):
+        raise StoreError(
+            "the two models have different parents, and counts of these cannot be added up: "
+            "fit one with --like the other --same-structure"
+        )
+
+
+def _take_out(
+    left: Draft, model: LivingModel, rows_draft: Draft, encoded: Encoded, progress: Progress
+) -> None:
+    """All stored counts without those of some rows, in the model's own codes."""
+    with progress.stage("taking out", "taking rows out of the counts", encoded.rows):
+        for table, described in reversed(TABLES):
+            families = model.stored.families(table)
+            as_sets = table == MARGINS or kind_of(model.living).counts_sets
+            counts = count_again(rows_draft, encoded, families, as_sets, table)
+            short = subtract(left, table, model.draft, counts)
+            if short is not None:
+                raise _missing_rows(model, families[short[0]], short[1], short[2])
+            left.engine.execute(
+                f"CREATE TABLE {left.table(described)} AS FROM {model.draft.table(described)}"
+            )
+
+
+def _missing_rows(model: LivingModel, family: tuple[int, ...], key: str, n: float) -> SourceError:
+    """The error of a cell that would go below zero; a combination is told by its attributes."""
+    names = " and ".join(repr(model.spec.books[v].name) for v in family)
+    return not_there(f"one combination of {names} and the class", n)
+
+
+def _totals(model: LivingModel, stored: StoredCounts) -> dict[int, Array]:
+    """Rows left of every code of the numeric attributes."""
+    same = unchanged(model.books.cards)
+    classes = same.cards[-1]
+    found = {}
+    for i, book in enumerate(model.spec.books):
+        if book.kind == "numeric":
+            keys, counts = stored.cells((i,), same)
+            totals = np.zeros(book.n_values)
+            np.add.at(totals, keys // classes, counts)
+            found[i] = totals
+    return found
+
+
+def _check_mergeable(model: LivingModel, other: LivingModel) -> None:
+    """An error where the counts of two models do not mean the same."""
+    one, two = model.spec, other.spec
+    names = [[b.name for b in spec.books] for spec in (one, two)]
+    remedy = "fit one with --like the other"
+    if one.target.name != two.target.name:
+        raise StoreError(f"the models predict {one.target.name!r} and {two.target.name!r}")
+    if names[0] != names[1]:
+        differing = sorted(set(names[0]) ^ set(names[1])) or names[1]
+        raise StoreError(f"only one model has the attribute {differing[0]!r}: {remedy}")
+    for a, b in zip((*one.books, one.target), (*two.books, two.target), strict=True):
+        if (a.kind, a.cuts) != (b.kind, b.cuts):
+            raise StoreError(f"the models cut {a.name!r} into different intervals: {remedy}")
+        if a.compared_as != b.compared_as and a.kind == "categorical":
+            raise StoreError(
+                f"{a.name!r} is {a.sql_type} in one model and {b.sql_type} in the other: {remedy}"
+            )
+    for key in ("learner", "options", "m", "backoff", "weight"):
+        if one.meta[key] != two.meta[key] and not _same_options(key, one, two):
+            raise StoreError(
+                f"the models differ in their {key}: {one.meta[key]} and {two.meta[key]}; "
+                "fit one like the other"
+            )
+
+
+def _same_options(key: str, one: ModelSpec, two: ModelSpec) -> bool:
+    """Options that only shaped the encoding do not matter when the encodings are equal."""
+    import json
+
+    if key != "options":
+        return False
+    found = [json.loads(spec.meta[key]) for spec in (one, two)]
+    for options in found:
+        options.pop("bins", None)
+    return bool(found[0] == found[1])

@@ -1,0 +1,183 @@
+"""How each kind of model is derived again from counts: its shape, its counts, its tables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from sqlbn.averaging import average_of
+from sqlbn.counts.cover import Family
+from sqlbn.counts.families import FamilyCounts
+from sqlbn.counts.subsets import SubsetCounts, subsets_of
+from sqlbn.draft import Draft
+from sqlbn.encode.codebook import Codebook
+from sqlbn.encode.encoded import Encoded
+from sqlbn.fitting import finish_average, finish_product
+from sqlbn.options import FitOptions
+from sqlbn.progress import Progress
+from sqlbn.structure.information import Information
+from sqlbn.structure.parents import Structure
+from sqlbn.structure.shape import Shape
+
+Covered = Callable[[Family], bool]
+
+
+@dataclass(frozen=True)
+class Living:
+    """A model as far as it outlives a change: options, shape, whether pairs are stored."""
+
+    options: FitOptions
+    shape: Shape
+    has_pairs: bool
+
+
+@dataclass(frozen=True)
+class Rederived:
+    """The shape of a changed model, and what could not be found again without the old rows."""
+
+    shape: Shape
+    notes: tuple[str, ...] = ()
+
+
+class Kind(ABC):
+    """A kind of model: a product, an average, a collection.
+
+    `counts_sets`: its counts are those of sets of attributes, not of attributes with parents.
+    """
+
+    counts_sets: ClassVar[bool]
+
+    def __init__(self, living: Living) -> None:
+        self.living = living
+
+    @abstractmethod
+    def wanted(self, info: Information) -> Shape:
+        """The shape that these counts ask for, selection left as it is."""
+
+    @abstractmethod
+    def sets(self, shape: Shape) -> list[Family]:
+        """The sets of attributes whose counts that shape needs."""
+
+    @abstractmethod
+    def empty_counts(self, draft: Draft, encoded: Encoded, shape: Shape) -> FamilyCounts:
+        """A table for them."""
+
+    @abstractmethod
+    def finish(
+        self,
+        counts: FamilyCounts,
+        books: Sequence[Codebook],
+        class_counts: Sequence[float],
+        info: Information,
+        shape: Shape,
+        progress: Progress,
+    ) -> None:
+        """All further tables of the model."""
+
+    def rederive(self, info: Information, covered: Covered) -> Rederived:
+        """The best shape that the counts at hand can fill."""
+        living, notes = self.living, list(self._selection_notes())
+        learner = living.options.make_learner()
+        if learner.uses_pairs and not living.has_pairs:
+            notes.append("the structure stays as it is: pairs of attributes are not stored")
+            return Rederived(living.shape, tuple(notes))
+        shape = self.wanted(info)
+        if all(covered(family) for family in self.sets(shape)):
+            return Rederived(shape, tuple(notes))
+        notes.append(
+            "the structure stays as it is: the counts now ask for other parents, which were never "
+            "counted together"
+        )
+        return Rederived(living.shape, tuple(notes))
+
+    def _selection_notes(self) -> list[str]:
+        if self.living.options.make_learner().selection is None:
+            return []
+        return ["the selection by leave-one-out stays as it is"]
+
+
+class ProductKind(Kind):
+    """P(y) times P(x | parents, y) of every attribute."""
+
+    counts_sets = False
+
+    def wanted(self, info: Information) -> Shape:
+        structure = self.living.options.make_learner().structure(info)
+        now = self.living.shape
+        if now.k is None:
+            return Shape.whole(structure)
+        return Shape.selective(structure, now.k, len(now.selected))
+
+    def sets(self, shape: Shape) -> list[Family]:
+        return list(shape.families.values())
+
+    def empty_counts(self, draft: Draft, encoded: Encoded, shape: Shape) -> FamilyCounts:
+        return FamilyCounts(draft, encoded, shape.families)
+
+    def finish(
+        self,
+        counts: FamilyCounts,
+        books: Sequence[Codebook],
+        class_counts: Sequence[float],
+        info: Information,
+        shape: Shape,
+        progress: Progress,
+    ) -> None:
+        smoothing = self.living.options.smoothing
+        finish_product(counts, books, info, shape.structure, smoothing, progress)
+
+
+class AverageKind(Kind):
+    """A mean of products over super parents."""
+
+    counts_sets = True
+
+    def wanted(self, info: Information) -> Shape:
+        learner = self.living.options.make_learner()
+        assert learner.averaging is not None
+        structure = learner.structure(info)
+        most = learner.averaging.attributes
+        if learner.selection is not None:
+            kept: Sequence[int] = self.living.shape.selected
+        else:
+            kept = structure.order[:most]
+        return Shape(structure, tuple(sorted(kept)), self.living.shape.k)
+
+    def rederive(self, info: Information, covered: Covered) -> Rederived:
+        found = super().rederive(info, covered)
+        # The order of the attributes is known whatever was counted together.
+        order = Structure(tuple(info.order), found.shape.structure.parents)
+        return Rederived(replace(found.shape, structure=order), found.notes)
+
+    def sets(self, shape: Shape) -> list[Family]:
+        learner = self.living.options.make_learner()
+        assert learner.averaging is not None
+        return subsets_of(shape.selected, learner.averaging.n + 1)
+
+    def empty_counts(self, draft: Draft, encoded: Encoded, shape: Shape) -> FamilyCounts:
+        return SubsetCounts(draft, encoded, self.sets(shape))
+
+    def finish(
+        self,
+        counts: FamilyCounts,
+        books: Sequence[Codebook],
+        class_counts: Sequence[float],
+        info: Information,
+        shape: Shape,
+        progress: Progress,
+    ) -> None:
+        options = self.living.options
+        averaging = options.make_learner().averaging
+        assert averaging is not None
+        assert isinstance(counts, SubsetCounts)
+        m = options.smoothing.m
+        averaged = average_of(counts, averaging, shape.selected, class_counts, m)
+        finish_average(averaged, books, info, shape.structure, progress)
+
+
+def kind_of(living: Living) -> Kind:
+    """The kind that a model is of."""
+    averages = living.options.make_learner().averaging is not None
+    return AverageKind(living) if averages else ProductKind(living)

@@ -1,0 +1,129 @@
+"""A stored model opened for a change: its codebooks, counts, shape, options and history."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sqlbn.counts.margins import MARGINS
+from sqlbn.draft import Draft
+from sqlbn.errors import StoreError
+from sqlbn.history import HISTORY, Step, read_history
+from sqlbn.living.codebooks import Books
+from sqlbn.living.kinds import Living
+from sqlbn.living.stored import StoredCounts
+from sqlbn.options import FitOptions
+from sqlbn.preparing import Encoding
+from sqlbn.store.spec import ModelSpec
+from sqlbn.structure.information import Matrix
+from sqlbn.structure.parents import Structure
+from sqlbn.structure.shape import Shape
+
+
+def options_of(spec: ModelSpec) -> FitOptions:
+    """The options of the fit that a model comes from."""
+    meta = spec.meta
+    return FitOptions(
+        target=meta["target"],
+        learner=meta["learner"],
+        m=float(meta["m"]),
+        backoff=meta["backoff"],
+        weight=meta["weight"] or None,
+        where=meta["where"] or None,
+        **json.loads(meta["options"]),
+    )
+
+
+def encoding_of(spec: ModelSpec) -> Encoding:
+    """The encoding that other rows can follow."""
+    bits = spec.meta.get("weight_bits", "")
+    return Encoding(
+        spec.target, spec.books, spec.meta["weight"] or None, int(bits) if bits else None
+    )
+
+
+def shape_of(draft: Draft, spec: ModelSpec) -> Shape:
+    """The shape of the model in a draft."""
+    order = draft.engine.rows(f"SELECT position FROM {draft.table('attributes')} ORDER BY rank")
+    structure = Structure(tuple(int(row[0]) for row in order), spec.parents)
+    k = spec.meta.get("selected_k")
+    return Shape(structure, spec.selected, int(k) if k is not None else None)
+
+
+@dataclass(frozen=True)
+class LivingModel:
+    """A model and what a change needs to know of it."""
+
+    draft: Draft
+    spec: ModelSpec
+
+    def __post_init__(self) -> None:
+        names = self.draft.names()
+        for table in (MARGINS, HISTORY):
+            if table not in names:
+                raise StoreError(
+                    f"the model has no table {table!r}: it was made by an earlier sqlbn, which "
+                    "could not change models; fit it again"
+                )
+
+    @property
+    def class_variable(self) -> int:
+        """The variable that stands for the class."""
+        return len(self.spec.books)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return bool(self.spec.meta["weight"])
+
+    @property
+    def rows(self) -> int:
+        """Rows that it was learned from."""
+        return int(self.spec.meta["rows"])
+
+    @property
+    def books(self) -> Books:
+        """Its codebooks."""
+        return Books(self.draft, self.spec.target, self.spec.books)
+
+    @cached_property
+    def stored(self) -> StoredCounts:
+        """Its counts."""
+        return StoredCounts(self.draft, self.class_variable)
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """Its history."""
+        return read_history(self.draft)
+
+    @cached_property
+    def living(self) -> Living:
+        """What of it outlives a change."""
+        margins = self.stored.families(MARGINS).values()
+        return Living(
+            options=options_of(self.spec),
+            shape=shape_of(self.draft, self.spec),
+            has_pairs=self.class_variable < 2 or any(len(f) > 1 for f in margins),
+        )
+
+    def cmi(self) -> Matrix | None:
+        """CMI as it was found; None where pairs were not counted."""
+        rows = self.draft.engine.rows(
+            f"SELECT attribute, other, cmi FROM {self.draft.table('cmi')}"
+        )
+        if not rows:
+            return None
+        at = {book.name: i for i, book in enumerate(self.spec.books)}
+        found = np.zeros((len(at), len(at)))
+        for one, other, value in rows:
+            found[at[one], at[other]] = value
+        return found
+
+    def meta(self, **changes: Any) -> dict[str, Any]:
+        """Its meta table with some changes; a store adds name and version anew."""
+        kept = {k: v for k, v in self.spec.meta.items() if k not in ("name", "version")}
+        return {**kept, **changes}

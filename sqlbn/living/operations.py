@@ -1,0 +1,94 @@
+"""Changes of models in a store: load, change, write back, all or nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import OptionError, StoreError
+from sqlbn.history import condition_of
+from sqlbn.living.changing import Change, Changed, forget, merge, update
+from sqlbn.living.models import LivingModel, encoding_of
+from sqlbn.progress import Progress
+from sqlbn.sources import open_source
+from sqlbn.store import StoreFile
+from sqlbn.store.spec import read_spec
+
+ROWS = {"update": update, "forget": forget}
+
+
+def change_rows(
+    model: LivingModel,
+    action: str,
+    data: Any,
+    *,
+    again: bool = False,
+    where: str | None = None,
+    table: str | None = None,
+    query: str | None = None,
+    progress: Progress | None = None,
+) -> Changed:
+    """Add rows to a model or take them out.
+
+    The condition of the fit (`--where`) holds for these rows too, unless another is given.
+    """
+    where = where if where is not None else model.spec.meta["where"] or None
+    source = open_source(
+        model.draft.engine,
+        data,
+        table=table,
+        query=query,
+        where=where,
+        used=encoding_of(model.spec).uses,
+    )
+    condition = condition_of(where, table, query)
+    return ROWS[action](model, source, condition, again, progress or Progress())
+
+
+def change_stored(
+    engine: DuckDBEngine,
+    store: str | Path,
+    name: str,
+    action: str,
+    data: Any,
+    progress: Progress,
+    **options: Any,
+) -> Change:
+    """Change a model of a store in one transaction."""
+    file = StoreFile(store)
+    draft = file.load(engine, name)
+    model = LivingModel(draft, read_spec(draft))
+    new, spec, change = change_rows(model, action, data, progress=progress, **options)
+    with progress.stage("store", f"storing {name!r} in {store}"):
+        file.save(new, spec, name, replace=True, instead_of=int(model.spec.meta["version"]))
+    return change
+
+
+def merge_stored(
+    engine: DuckDBEngine,
+    store: str | Path,
+    names: tuple[str, str],
+    name: str,
+    progress: Progress,
+    *,
+    other_store: str | Path | None = None,
+    replace: bool = False,
+    again: bool = False,
+) -> Change:
+    """A new model of the rows of two models, which may lie in two stores."""
+    file = StoreFile(store)
+    file.check_name(engine, name, replace)
+    if other_store is None and names[0] == names[1]:
+        raise OptionError(f"{names[0]!r} cannot be merged with itself")
+    models = []
+    for at, wanted in zip((file, StoreFile(other_store or store)), names, strict=True):
+        draft = at.load(engine, wanted)
+        models.append(LivingModel(draft, read_spec(draft)))
+    try:
+        new, spec, change = merge(models[0], models[1], again, progress)
+    except StoreError as error:
+        raise StoreError(f"{names[0]!r} and {names[1]!r} cannot be merged: {error}") from error
+    with progress.stage("store", f"storing {name!r} in {store}"):
+        file.save(new, spec, name, replace)
+    return change

@@ -1,0 +1,222 @@
+"""From a source to codebooks: which rows are trained on, which columns, categories, cut points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sqlbn.draft import Draft
+from sqlbn.encode.books import learn_classes, learn_codebooks, learn_codebooks_like
+from sqlbn.encode.codebook import BookTables, Codebook
+from sqlbn.encode.encoded import Encoded, encode
+from sqlbn.encode.profile import profile_columns
+from sqlbn.encode.types import check_same_values, is_nan_sql, type_group
+from sqlbn.encode.weights import Weights, check_weights
+from sqlbn.engines import DuckDBEngine
+from sqlbn.options import FitOptions
+from sqlbn.progress import Progress
+from sqlbn.quoting import identifier
+from sqlbn.sources import Source
+from sqlbn.sources.relation import staged
+from sqlbn.store.spec import probability_names
+
+
+@dataclass(frozen=True)
+class Training:
+    """The rows that are trained on, and what was left out of them."""
+
+    source: Source
+    target: str
+    attributes: list[str]
+    weights: Weights | None
+    rows: int
+    skipped: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Codebooks, before a single count."""
+
+    training: Training
+    class_book: Codebook
+    class_counts: list[float]
+    books: list[Codebook]
+    tables: BookTables
+
+    @property
+    def cards(self) -> tuple[int, ...]:
+        """Codes of every attribute and, last, of the class."""
+        return (*(b.n_values for b in self.books), self.class_book.n_values)
+
+    def counted(self) -> Encoded:
+        """A stand-in for the codes where only their shape matters."""
+        return Encoded("", self.cards, self.training.rows, self.training.weights is not None)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """What another model's codes say about new rows: columns, kinds, cut points, weights.
+
+    Categories are not part of it: they are those that the rows have.
+    """
+
+    class_book: Codebook
+    books: tuple[Codebook, ...]
+    weight: str | None = None
+    weight_bits: int | None = None
+
+    def uses(self, name: str) -> bool:
+        """Whether a column matters."""
+        return name in (self.class_book.name, self.weight, *(b.name for b in self.books))
+
+
+def training_rows(
+    engine: DuckDBEngine,
+    source: Source,
+    target: str,
+    attributes: Sequence[str],
+    weight: str | None,
+    weight_bits: int | None = None,
+) -> Training:
+    """Rows with a target and a positive weight, from a source that is cheap to scan again."""
+    if not source.rescannable:
+        source = staged(engine, source, [target, *attributes, *([weight] if weight else [])])
+    read = int(engine.row(source.select("count(*)"))[0])
+    used = source.filtered(f"{_present(source, target)}")
+    weights = None
+    if weight is not None:
+        weights = check_weights(engine, source, weight, weight_bits)
+        used = used.filtered(f"{weights.value_sql()} > 0")
+    rows = int(engine.row(used.select("count(*)"))[0])
+    return Training(used, target, list(attributes), weights, rows, read - rows)
+
+
+def _present(source: Source, column: str) -> str:
+    name = identifier(column)
+    is_float = type_group(source.columns[column]) == "float"
+    not_nan = f" AND NOT {is_nan_sql(name)}" if is_float else ""
+    return f"{name} IS NOT NULL{not_nan}"
+
+
+def prepare(
+    engine: DuckDBEngine, source: Source, draft: Draft, options: FitOptions, progress: Progress
+) -> Prepared:
+    """Kinds of columns, categories and cut points; fills the draft's `classes` and codebooks."""
+    with progress.stage("profile", "looking at the columns"):
+        training = training_rows(
+            engine,
+            source,
+            source.column(options.target, "the target"),
+            options.candidates(source),
+            source.column(options.weight, "the weight") if options.weight else None,
+        )
+        class_book, classes = learn_classes(
+            engine, training.source, training.target, training.weights
+        )
+        rows, profiles = profile_columns(
+            engine, training.source, training.attributes, options.choices(training.source)
+        )
+    write_classes(draft, classes)
+    with progress.stage("codebooks", "learning categories and cut points", rows, len(profiles)):
+        books = learn_codebooks(
+            engine,
+            training.source,
+            draft,
+            profiles,
+            rows,
+            options.bins,
+            training.weights,
+            frozenset(options.keep),
+            progress,
+        )
+    return _prepared(draft, training, class_book, classes, books)
+
+
+def prepare_like(
+    engine: DuckDBEngine, source: Source, draft: Draft, encoding: Encoding, progress: Progress
+) -> Prepared:
+    """The same with the columns, kinds and cut points of another model."""
+    with progress.stage("profile", "looking at the columns"):
+        training = training_rows(
+            engine,
+            _with_columns_of(source, encoding),
+            encoding.class_book.name,
+            [b.name for b in encoding.books],
+            encoding.weight,
+            encoding.weight_bits,
+        )
+        class_book, classes = learn_classes(
+            engine, training.source, training.target, training.weights
+        )
+    write_classes(draft, classes)
+    n = len(encoding.books)
+    with progress.stage("codebooks", "learning categories", training.rows, n):
+        books = learn_codebooks_like(
+            engine,
+            training.source,
+            draft,
+            encoding.books,
+            training.rows,
+            training.weights,
+            progress,
+        )
+    return _prepared(draft, training, class_book, classes, books)
+
+
+def _with_columns_of(source: Source, encoding: Encoding) -> Source:
+    """The source with its columns named and typed as in the model; an error where they differ.
+
+    The engine ignores the case of names, and casts values to the model's types.
+    """
+    columns = {}
+    for book, role in (
+        (encoding.class_book, "the target"),
+        *((b, "the model's attribute") for b in encoding.books),
+    ):
+        found = source.columns[source.column(book.name, role)]
+        check_same_values(book.name, found, book.sql_type, book.kind == "numeric")
+        columns[book.name] = book.sql_type
+    if encoding.weight is not None:
+        weight = source.column(encoding.weight, "the weight")
+        columns[encoding.weight] = source.columns[weight]
+    return replace(source, columns=columns)
+
+
+def _prepared(
+    draft: Draft,
+    training: Training,
+    class_book: Codebook,
+    classes: Sequence[tuple[str, float]],
+    books: list[Codebook],
+) -> Prepared:
+    class_counts = [float(n) for _, n in classes]
+    tables = BookTables.of(draft.prefix, training.target)
+    return Prepared(training, class_book, class_counts, books, tables)
+
+
+def write_classes(draft: Draft, classes: Sequence[tuple[str, float]]) -> None:
+    """The draft's `classes`, in the order of their codes."""
+    columns = probability_names([name for name, _ in classes])
+    draft.fill(
+        "classes",
+        f'code UINTEGER, class VARCHAR, n {draft.n_type}, "column" VARCHAR',
+        [
+            (i, name, n, column)
+            for i, ((name, n), column) in enumerate(zip(classes, columns, strict=True))
+        ],
+    )
+
+
+def encode_rows(engine: DuckDBEngine, prepared: Prepared, progress: Progress) -> Encoded:
+    """The encoding pass."""
+    training = prepared.training
+    with progress.stage("encode", "encoding", training.rows):
+        return encode(
+            engine,
+            training.source,
+            prepared.class_book,
+            prepared.books,
+            training.weights,
+            prepared.tables,
+            training.rows,
+        )
