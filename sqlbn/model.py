@@ -15,7 +15,7 @@ from sqlbn.encode.weights import check_weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, OptionError
 from sqlbn.evaluation.losses import Evaluation, from_sums
-from sqlbn.living.changing import Change, Changed
+from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, shape_of
 from sqlbn.living.operations import change_rows
 from sqlbn.progress import Progress
@@ -199,6 +199,26 @@ class Model:
     def forget(self, data: Any, **options: Any) -> Change:
         """Take rows out; an error, and nothing changed, where they were not all in it."""
         return self._replace(change_rows(self._living, "forget", data, **options))
+
+    def merge(self, other: Model, *, again: bool = False) -> Change:
+        """Add the rows of another model with the same encoding, known by its counts alone."""
+        with other._copied_to(self._engine) as draft:
+            there = LivingModel(draft, other._spec)
+            return self._replace(merge(self._living, there, again, Progress()))
+
+    @contextmanager
+    def _copied_to(self, engine: DuckDBEngine) -> Iterator[Draft]:
+        """The tables in another engine."""
+        draft = Draft(engine)
+        try:
+            for name in self._draft.names():
+                rows = self._engine.arrow(f"FROM {self._draft.table(name)}")
+                view = engine.register(rows)
+                engine.execute(f"CREATE TABLE {draft.table(name)} AS FROM {view}")
+                engine.unregister(view)
+            yield draft
+        finally:
+            draft.drop()
 
     @property
     def _living(self) -> LivingModel:

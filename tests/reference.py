@@ -77,7 +77,14 @@ def column_kind(
     return "categorical"
 
 
-def code_book(name: str, column: Sequence[tuple[Any, Fraction]], kind: str, bins: int) -> Attribute:
+def code_book(
+    name: str,
+    column: Sequence[tuple[Any, Fraction]],
+    kind: str,
+    bins: int,
+    given: tuple[Any, ...] | None = None,
+) -> Attribute:
+    """given: cut points that another model has found."""
     has_missing = any(is_missing(v) for v, _ in column)
     seen: dict[Any, Fraction] = {}
     for value, weight in column:
@@ -86,8 +93,9 @@ def code_book(name: str, column: Sequence[tuple[Any, Fraction]], kind: str, bins
     if kind == "categorical":
         values = tuple(sorted(seen))
         return Attribute(name, kind, values, has_missing, len(values) + has_missing)
-    cuts = equal_frequency_cuts(seen, bins)
-    return Attribute(name, kind, cuts, has_missing, bool(seen) + len(cuts) + has_missing)
+    cuts = equal_frequency_cuts(seen, bins) if given is None else given
+    intervals = len(cuts) + 1 if seen or cuts else 0
+    return Attribute(name, kind, cuts, has_missing, intervals + has_missing)
 
 
 # ---- learning
@@ -127,6 +135,7 @@ def fit(
     categorical: Collection[str] = (),
     numeric: Collection[str] = (),
     keep: Collection[str] = (),
+    cuts: Mapping[str, tuple[Any, ...]] | None = None,
 ) -> Model:
     """Learn from rows; names are the attributes in schema order (no target, no weight)."""
     used = [r for r in rows if not is_missing(r[target]) and weight_of(r, weight) > 0]
@@ -135,7 +144,7 @@ def fit(
     for name in names:
         column = [(r[name], Fraction(weight_of(r, weight))) for r in used]
         kind = column_kind(name, [v for v, _ in column], categorical, numeric)
-        book = code_book(name, column, kind, bins)
+        book = code_book(name, column, kind, bins, (cuts or {}).get(name))
         if book.n_values > 1 or name in keep:
             books.append(book)
     table: dict[tuple[Codes, int], float] = {}

@@ -382,6 +382,20 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "where": "",
         },
     ),
+    "counts of a stored family, whatever the class": (
+        "stored_spectrum",
+        {"counts": "margins", "position": 3, "divisor": 7},
+    ),
+    "categories of a model without those of some rows": (
+        "joined_values",
+        {
+            "type": "BIGINT",
+            "attributes": "'age', 'it''s'",
+            "first": "old.categories",
+            "second": "gone.categories",
+            "sign": -1,
+        },
+    ),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,7 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.inspecting import print_model
 from sqlbn.cli.state import STATE
-from sqlbn.errors import SourceError
+from sqlbn.errors import OptionError, SourceError
 
 
 @opt.learning()
@@ -25,19 +26,40 @@ def fit(
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite a model of that name.")
     ] = False,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            "--like", help="Attributes, kinds and cut points of this model, so that both can merge."
+        ),
+    ] = None,
+    like_store: Annotated[
+        Path | None, typer.Option("--like-store", help="The store of --like, if it is another.")
+    ] = None,
+    same_structure: Annotated[
+        bool,
+        typer.Option(
+            "--same-structure", help="With --like: also its learner, parents and selection."
+        ),
+    ] = False,
     as_json: opt.Json = False,
 ) -> None:
     """Learn a classifier and store it as tables."""
-    model = api.fit(
-        data,
-        target,
-        store=store,
-        name=name,
-        replace=replace,
-        progress=STATE.progress(),
-        **options,
-    )
-    with model:
+    if like_store is not None and like is None:
+        raise OptionError("--like-store goes with --like")
+    with ExitStack() as stack:
+        pattern = api.load(like_store or store, like) if like is not None else None
+        model = api.fit(
+            data,
+            target,
+            store=store,
+            name=name,
+            replace=replace,
+            progress=STATE.progress(),
+            like=stack.enter_context(pattern) if pattern is not None else None,
+            same_structure=same_structure,
+            **options,
+        )
+        stack.enter_context(model)
         if as_json:
             typer.echo(json.dumps({"name": name, "store": str(store), **model.meta}))
         elif not STATE.quiet:

@@ -52,12 +52,17 @@ def show(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw those losses into this .svg or .png.")
     ] = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="Show what was added and taken out, and when.")
+    ] = False,
     as_json: opt.Json = False,
     traceback: opt.Traceback = False,
 ) -> None:
     """Show a model: attributes by information, parents, probabilities, how it was chosen."""
     with api.load(store, name) as model:
-        if loocv or plot is not None:
+        if history:
+            show_history(model, as_json)
+        elif loocv or plot is not None:
             show_loocv(model, plot, as_json)
         elif cpt is not None:
             found = model.cpt(cpt)
@@ -70,6 +75,19 @@ def show(
             typer.echo(json.dumps(_as_dict(model), default=str))
         else:
             print_model(model)
+
+
+def show_history(model: Model, as_json: bool) -> None:
+    """What was added to a model and taken out of it."""
+    steps = model.history.to_pylist()
+    if as_json:
+        typer.echo(json.dumps(steps, default=str))
+        return
+    rows = [
+        [str(s["changed_at"]), s["action"], s["rows"], s["total_rows"], s["source"], s["note"]]
+        for s in steps
+    ]
+    typer.echo(text_table(["when (UTC)", "what", "rows", "then in all", "source", "note"], rows))
 
 
 def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
@@ -119,7 +137,9 @@ def print_model(model: Model, most: int | None = None) -> None:
         options += f"; chosen: {k}{meta['selected_attributes']} attributes"
     skipped = f" ({meta['rows_skipped']:,} skipped)" if meta["rows_skipped"] else ""
     typer.echo(f"{meta['learner']} ({options}) of {meta['target']!r}")
-    typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}")
+    changes = model.history.num_rows - 1
+    changed = f", changed {changes:,} times since (--history)" if changes else ""
+    typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
     counts = [f"{row['class']} {row['n']:,}" for row in model.classes.to_pylist()]
     more = f", … {len(counts)} in all" if len(counts) > 12 else ""
     typer.echo(f"classes: {', '.join(counts[:12])}{more}\n")

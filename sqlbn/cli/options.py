@@ -97,16 +97,20 @@ Attributes = Annotated[
 StructureSample = Annotated[
     int | None, typer.Option("--structure-sample", help="Find parents from this many rows.")
 ]
-M = Annotated[float, typer.Option("--m", help="m of the m-estimate, above 0.")]
+M = Annotated[float | None, typer.Option("--m", help="m of the m-estimate, above 0. [default: 1]")]
 BackoffRule = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--backoff",
         help="cell: fewer parents where the value was never seen with theirs; "
-        "parents: only where these were never seen together (the paper's program).",
+        "parents: only where these were never seen together (the paper's program). "
+        "[default: cell]",
     ),
 ]
-Bins = Annotated[int, typer.Option("--bins", help="Equal-frequency intervals of a numeric column.")]
+Bins = Annotated[
+    int | None,
+    typer.Option("--bins", help="Equal-frequency intervals of a numeric column. [default: 5]"),
+]
 Weight = Annotated[str | None, typer.Option("--weight", help="A column of row weights, 0 or more.")]
 Columns = Annotated[
     list[str] | None, typer.Option("--columns", help="Use only this attribute (repeat).")
@@ -176,9 +180,9 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("attributes", Attributes, None),
     ("loocv_sample", LoocvSample, None),
     ("structure_sample", StructureSample, None),
-    ("m", M, 1.0),
-    ("backoff", BackoffRule, "cell"),
-    ("bins", Bins, 5),
+    ("m", M, None),
+    ("backoff", BackoffRule, None),
+    ("bins", Bins, None),
     ("weight", Weight, None),
     ("columns", Columns, None),
     ("exclude", Exclude, None),

@@ -11,7 +11,7 @@ from sqlbn.encode.profile import ColumnProfile, warn_left_out
 from sqlbn.encode.types import is_nan_sql, numeric_axis, type_group
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import ColumnError
+from sqlbn.errors import ColumnError, NoRowsError
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier, literal, literals
 from sqlbn.sources import Source
@@ -41,7 +41,7 @@ def learn_classes(
     found = engine.rows(f"FROM ({_categories_sql(source, book, weights)}) LIMIT {MAX_CLASSES + 1}")
     if not found:
         also = " and a weight above 0" if weights is not None else ""
-        raise ColumnError(f"no row of {source.label} has a value in the target {target!r}{also}")
+        raise NoRowsError(f"no row of {source.label} has a value in the target {target!r}{also}")
     if len(found) > MAX_CLASSES:
         raise ColumnError(
             f"the target {target!r} has more than {MAX_CLASSES:,} different values; "

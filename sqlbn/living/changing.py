@@ -12,8 +12,10 @@ from sqlbn.counts.subsets import SubsetCounts
 from sqlbn.describing import program_meta
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, discard
-from sqlbn.errors import SourceError, StoreError
+from sqlbn.errors import NoRowsError, SourceError, StoreError
 from sqlbn.history import (
+    FILES,
+    HISTORY,
     Action,
     CountedFile,
     Step,
@@ -83,7 +85,7 @@ def update(
             discard(new.engine, encoded)
         return _step("update", source, prepared, total, notes, files), notes
 
-    return _changed(model, change, progress)
+    return _changed(model, change, progress, empty=_step_of_nothing("update", model, source, files))
 
 
 def forget(
@@ -120,7 +122,7 @@ def forget(
             left.drop()
         return _step("forget", source, prepared, total, notes, files), notes
 
-    return _changed(model, change, progress)
+    return _changed(model, change, progress, empty=_step_of_nothing("forget", model, source, files))
 
 
 def merge(model: LivingModel, other: LivingModel, again: bool, progress: Progress) -> Changed:
@@ -160,12 +162,22 @@ def _changed(
     change: Callable[[Draft, Draft], tuple[Step, tuple[str, ...]]],
     progress: Progress,
     other: LivingModel | None = None,
+    empty: Step | None = None,
 ) -> Changed:
-    """Run a change into a new draft; the old one stays as it is whatever happens."""
+    """Run a change into a new draft; the old one stays as it is whatever happens.
+
+    `empty` is the step where the source has no row: a night without news is no mistake.
+    """
     engine = model.draft.engine
     new, rows_draft = Draft(engine, model.weighted), Draft(engine, model.weighted)
     try:
-        step, notes = change(new, rows_draft)
+        try:
+            step, notes = change(new, rows_draft)
+        except NoRowsError:
+            if empty is None:
+                raise
+            step, notes = empty, ()
+            _copy(model, new)
         steps = [*model.steps, *(other.steps if other is not None else []), step]
         write_history(new, steps)
         sign = step.sign if other is None else 1
@@ -190,6 +202,19 @@ def _changed(
     finally:
         rows_draft.drop()
     return new, spec, Change(step.action, step.rows, step.skipped, step.total, notes)
+
+
+def _step_of_nothing(
+    action: Action, model: LivingModel, source: Source, files: tuple[CountedFile, ...]
+) -> Step:
+    return Step(action, moment(), source.label, 0, 0, model.rows, "no row", files)
+
+
+def _copy(model: LivingModel, new: Draft) -> None:
+    """All tables that a change would make, as they are."""
+    for table in set(model.draft.names()) - {"meta", HISTORY, FILES}:
+        source = model.draft.table(table)
+        new.engine.execute(f"CREATE OR REPLACE TABLE {new.table(table)} AS FROM {source}")
 
 
 def _step(
@@ -273,16 +298,17 @@ def _take_out(
             counts = count_again(rows_draft, encoded, families, as_sets, table)
             short = subtract(left, table, model.draft, counts)
             if short is not None:
-                raise _missing_rows(model, families[short[0]], short[1], short[2])
+                raise _missing_rows(model, families[short[0]], short[1])
             left.engine.execute(
                 f"CREATE TABLE {left.table(described)} AS FROM {model.draft.table(described)}"
             )
 
 
-def _missing_rows(model: LivingModel, family: tuple[int, ...], key: str, n: float) -> SourceError:
-    """The error of a cell that would go below zero; a combination is told by its attributes."""
-    names = " and ".join(repr(model.spec.books[v].name) for v in family)
-    return not_there(f"one combination of {names} and the class", n)
+def _missing_rows(model: LivingModel, family: tuple[int, ...], n: float) -> SourceError:
+    """The error of a cell that would go below zero, told by its attributes."""
+    names = [repr(model.spec.books[v].name) for v in family]
+    what = " and ".join(names) if len(names) < 4 else f"{names[0]} and {len(names) - 1} others"
+    return not_there(f"one combination of {what} and the class", n)
 
 
 def _totals(model: LivingModel, stored: StoredCounts) -> dict[int, Array]:

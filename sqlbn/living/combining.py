@@ -125,11 +125,11 @@ def _insert(draft: Draft, raw: str, waiting: Sequence[tuple[int, object, object]
 
 def subtract(
     draft: Draft, table: str, from_draft: Draft, counts: FamilyCounts
-) -> tuple[int, str, float] | None:
+) -> tuple[int, float] | None:
     """A table of counts without others of the same families, in a new draft.
 
-    Where a count would go below zero, nothing is kept: position and key of that cell, and by how
-    much.
+    The position of a family with a count that would go below zero, and by how much; None where all
+    is well.
     """
     engine = draft.engine
     minuend, name = from_draft.table(table), draft.table(table)
@@ -138,7 +138,5 @@ def subtract(
         f"(FROM {minuend} UNION ALL SELECT position, key, -n FROM {counts.table}) "
         "GROUP BY position, key HAVING sum(n) <> 0 ORDER BY position, key"
     )
-    short = engine.rows(
-        f"SELECT position, key::VARCHAR, -n FROM {name} WHERE n < 0 ORDER BY ALL LIMIT 1"
-    )
-    return (int(short[0][0]), str(short[0][1]), float(short[0][2])) if short else None
+    short = engine.rows(f"SELECT position, -n FROM {name} WHERE n < 0 ORDER BY ALL LIMIT 1")
+    return (int(short[0][0]), float(short[0][1])) if short else None
