@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from sqlbn.api import curve, drop, evaluate, fit, forget, load, merge, models, update
+    from sqlbn.api import curve, drop, evaluate, fit, forget, load, merge, models, stream, update
     from sqlbn.errors import SqlbnError, SqlbnWarning
     from sqlbn.evaluation import Evaluation
     from sqlbn.model import Model
@@ -28,6 +28,7 @@ _HOMES = {
     "merge": "sqlbn.api",
     "update": "sqlbn.api",
     "load": "sqlbn.api",
+    "stream": "sqlbn.api",
     "models": "sqlbn.api",
     "Evaluation": "sqlbn.evaluation.losses",
     "Model": "sqlbn.model",
@@ -49,6 +50,7 @@ __all__ = [
     "load",
     "merge",
     "models",
+    "stream",
     "update",
 ]
 

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from sqlbn.engines import DuckDBEngine, Settings
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.evaluation.curves import Point, learning_curves
 from sqlbn.evaluation.folds import cross_validate
-from sqlbn.evaluation.losses import Evaluation
+from sqlbn.evaluation.losses import LOSSES, Evaluation
+from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import Pattern, learn
 from sqlbn.learners.registry import switch
 from sqlbn.living.changing import Change
 from sqlbn.living.models import encoding_of, options_of
 from sqlbn.living.operations import change_stored, merge_stored
-from sqlbn.model import Model, evaluate_source
+from sqlbn.living.streaming import (
+    STREAM_LEARNER,
+    Stream,
+    StreamBatch,
+    StreamOptions,
+    warn_of_drift,
+)
+from sqlbn.model import Model
 from sqlbn.options import FitOptions, fit_options
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
@@ -69,7 +78,8 @@ def _like(
         return settings, chosen, Pattern(encoding)
     settings = _settings(options)
     rows = {key: options.pop(key, None) for key in ("where", "table", "query")}
-    given = [key for key, value in {**options, "learner": learner}.items() if value is not None]
+    said = {**options, "learner": learner}.items()
+    given = [key for key, value in said if value not in (None, False)]
     if given:
         raise OptionError(f"{switch(given[0])} is decided by the model of --same-structure")
     chosen = dataclasses.replace(options_of(spec), **rows)
@@ -336,6 +346,57 @@ def curve(
     with DuckDBEngine(settings) as engine:
         source = open_for_fit(engine, data, chosen)
         return learning_curves(engine, source, chosen, learners, sizes, repeats, progress)
+
+
+def stream(
+    data: Any,
+    target: str,
+    learner: str | None = None,
+    *,
+    batch: int = 10_000,
+    window: int | None = None,
+    measure: str = "zero_one",
+    store: str | Path | None = None,
+    name: str | None = None,
+    replace: bool = False,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> list[StreamBatch]:
+    """Follow rows in their order: each batch is first predicted, then learned.
+
+    With a `window` the model is that of the last so many rows. The encoding is that of the first
+    batch, new categories are added as they come. `learner` is a1de where none is given: it uses
+    all that it counts, and chooses nothing once and for all. With a `store` the last model is kept.
+    A `SqlbnWarning` says where the loss has risen out of its band.
+
+    >>> import pyarrow as pa
+    >>> hands = pa.table({"suit": ["h", "s"] * 40, "wins": ["yes", "no"] * 40})
+    >>> [b.loss for b in stream(hands, "wins", batch=20)]
+    [0.0, 0.0, 0.0]
+    """
+    if (store is None) != (name is None):
+        raise OptionError("store and name go together: give both, or neither")
+    if measure not in LOSSES:
+        raise OptionError(f"--measure {measure}: choose one of {', '.join(LOSSES)}")
+    settings, chosen = split_options(target, learner or STREAM_LEARNER, options)
+    progress = progress or (Progress() if quiet else ConsoleProgress())
+    how = StreamOptions(batch, window, measure)
+    with DuckDBEngine(settings) as engine:
+        if store is not None and name is not None:
+            StoreFile(store).check_name(engine, name, replace)
+        following = Stream(engine, open_for_fit(engine, data, chosen), chosen, how, progress)
+        found = []
+        for result in following.run():
+            found.append(result)
+            if result.drift:
+                warn_of_drift(result, measure)
+        for note in following.notes:
+            warnings.warn(note, SqlbnWarning, stacklevel=2)
+        if store is not None and name is not None and following.model is not None:
+            with progress.stage("store", f"storing {name!r} in {store}"):
+                StoreFile(store).save(*following.model, name, replace)
+        return found
 
 
 def _only_settings(options: dict[str, Any]) -> Settings:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Action = Literal["fit", "update", "forget", "merge"]
 HISTORY, FILES = "history", "history_files"
+_STREAM = "stream of "
 
 # Bytes that are read of the head, the tail and some places between: the end of a Parquet file
 # holds the statistics of all its columns, so a file with other rows differs there.
@@ -79,6 +80,11 @@ def fingerprint(path: str) -> str:
     return digest.hexdigest()
 
 
+def stream_label(label: str) -> str:
+    """The name of a source that comes in batches."""
+    return _STREAM + label
+
+
 def moment() -> str:
     """The time of a step: UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
@@ -93,6 +99,21 @@ def condition_of(where: str | None, table: str | None, query: str | None) -> str
     """Which rows of a file are meant, as far as the user's words tell."""
     asked = {"table": table, "query": query, "where": where}
     return "; ".join(f"{key}: {value}" for key, value in asked.items() if value)
+
+
+def continued(steps: Sequence[Step], step: Step) -> list[Step]:
+    """A history with one more step; all batches of one stream are one step an action."""
+    found = list(steps)
+    for at in range(len(found) - 1, -1, -1):
+        last = found[at]
+        if not step.source.startswith(_STREAM) or last.source != step.source:
+            break
+        if last.action == step.action:
+            found[at] = replace(
+                step, rows=last.rows + step.rows, skipped=last.skipped + step.skipped
+            )
+            return found
+    return [*found, step]
 
 
 def balance(steps: Sequence[Step]) -> dict[tuple[str, str], int]:

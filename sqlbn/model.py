@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.draft import Draft
-from sqlbn.encode.weights import check_weights
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import ColumnError, OptionError
-from sqlbn.evaluation.losses import Evaluation, from_sums
+from sqlbn.errors import OptionError
+from sqlbn.evaluation.losses import Evaluation
+from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, shape_of
 from sqlbn.living.operations import change_rows
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier, literal
-from sqlbn.scoring.names import RESERVED
-from sqlbn.scoring.query import losses_sql, prediction_sql
+from sqlbn.scoring.query import prediction_sql
 from sqlbn.sources import Source, open_source
-from sqlbn.sources.relation import staged
 from sqlbn.store import StoreFile
 from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.shape import Shape
@@ -167,7 +164,7 @@ class Model:
         order_by: Sequence[str] = (),
     ) -> tuple[str, bool]:
         source = open_source(self._engine, data, table=table, query=query, where=where)
-        source = _rescannable(self._engine, self._spec, source)
+        source = rescannable(self._engine, self._spec, source)
         if out is not None and any(_is_same(out, file.path) for file in source.files):
             raise OptionError(f"--out {out} is a file that is read; write to another")
         sql = prediction_statement(
@@ -244,33 +241,6 @@ class Model:
         self.close()
 
 
-def evaluate_source(
-    draft: Draft, spec: ModelSpec, source: Source, weight: str | None
-) -> Evaluation:
-    """Losses of the model in a draft on a source."""
-    source.column(spec.target.name, "the target")
-    check_input(spec, source, outputs=False)
-    source = _rescannable(draft.engine, spec, source)
-    weight_sql = None
-    if weight is not None:
-        weights = check_weights(draft.engine, source, source.column(weight, "the weight"))
-        source = source.filtered(f"{weights.value_sql()} > 0")
-        weight_sql = weights.value_sql("i")
-    scorer = spec.scorer(draft.prefix, source.columns)
-    sql = losses_sql(scorer, source.filtered_relation, weight_sql)
-    started = time.perf_counter()
-    with draft.engine.joins_as_written():
-        sums = draft.engine.rows(sql)
-    return from_sums(spec.class_names, sums, time.perf_counter() - started)
-
-
-def _rescannable(engine: DuckDBEngine, spec: ModelSpec, source: Source) -> Source:
-    """A source that can be read as often as scoring wants: twice for sums of products."""
-    if spec.supers is None or source.rescannable:
-        return source
-    return staged(engine, source, list(source.columns))
-
-
 def prediction_statement(
     spec: ModelSpec,
     prefix: str | None,
@@ -291,21 +261,6 @@ def prediction_statement(
         return sql
     names = ", ".join(identifier(source.column(n, "--order-by column")) for n in order_by)
     return f"FROM ({sql}) ORDER BY {names}"
-
-
-def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
-    """An error that names the column where rows cannot be scored."""
-    used = spec.scorer(None).used
-    for v in used:
-        source.column(spec.books[v].name, "the model's attribute")
-    ours = ["prediction", *spec.probability_columns] if outputs else []
-    taken = {name.lower() for name in ours}
-    for name in source.columns:
-        if name.lower() in taken or name.lower().startswith(RESERVED):
-            raise ColumnError(
-                f"the input already has a column {name!r}, which the prediction adds; "
-                f"leave it out with --exclude {name}"
-            )
 
 
 def _is_same(path: Path, other: str) -> bool:

@@ -294,7 +294,7 @@ def as_if_large(limit: int) -> Iterator[None]:
         patch.setattr("sqlbn.scoring.factors._COMPLETE_MOST", limit)
         patch.setattr("sqlbn.scoring.factors.FUSED_KEYS", 1)
         patch.setattr("sqlbn.counts.subsets.ARRAY_CELLS", limit)
-        patch.setattr("sqlbn.counts.subsets._INSERTED_TOGETHER", limit)
+        patch.setattr("sqlbn.counts.subsets.INSERTED_TOGETHER", limit)
         patch.setattr("sqlbn.scoring.super_tables._FUSED_VALUES", limit)
         patch.setattr("sqlbn.scoring.super_tables._COMPLETE_VALUES", limit)
         patch.setattr("sqlbn.scoring.super_tables._GAPLESS_KEYS", limit)

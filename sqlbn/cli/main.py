@@ -10,7 +10,16 @@ from typing import Annotated
 import typer
 
 from sqlbn import __version__
-from sqlbn.cli import curving, evaluating, fitting, inspecting, living, predicting, sqltext
+from sqlbn.cli import (
+    curving,
+    evaluating,
+    fitting,
+    inspecting,
+    living,
+    predicting,
+    sqltext,
+    streaming,
+)
 from sqlbn.cli.reporting import reporting
 from sqlbn.cli.state import STATE
 from sqlbn.errors import SqlbnWarning
@@ -29,6 +38,7 @@ app.command("predict")(reporting(predicting.predict))
 app.command("update")(reporting(living.update))
 app.command("forget")(reporting(living.forget))
 app.command("merge")(reporting(living.merge))
+app.command("stream")(reporting(streaming.stream))
 app.command("evaluate")(reporting(evaluating.evaluate))
 app.command("models")(reporting(inspecting.models))
 app.command("show")(reporting(inspecting.show))

@@ -20,6 +20,8 @@ Array = npt.NDArray[Any]
 
 # Families of up to so many cells are counted through an array; larger ones stay in the engine.
 ARRAY_CELLS = 1 << 21
+# Cells that are collected before they are inserted: a statement costs as much as 100,000 rows.
+INSERTED_TOGETHER = 1 << 20
 # Arrays are kept for later steps up to this share of the memory limit; else they are read again.
 _KEPT_SHARE = 0.1
 
@@ -80,17 +82,22 @@ class FamilyCounts:
 
     def count(self, position: int) -> None:
         """Count one attribute's family over all rows."""
+        counts = self.counted(position)
+        if counts is not None:
+            self.put({position: counts})
+
+    def counted(self, position: int) -> Array | None:
+        """The counts of a family, still to be put into the table; None where they are in it."""
         cells = self.cells(position)
-        few_enough = cells <= max(BLOCK_CELLS, 2 * self.encoded.rows) and cells <= ARRAY_CELLS
         engine = self.draft.engine
-        if few_enough:
+        if cells <= max(BLOCK_CELLS, 2 * self.encoded.rows) and cells <= ARRAY_CELLS:
             block = Block(self.axes(position), (), cells, dense=True)
-            self.put({position: dense_counts(engine, block, self.encoded)})
-        else:
-            query = family_statement(self.families[position], self.encoded)
-            engine.execute(
-                f"INSERT INTO {self.table} SELECT {position}, k, n FROM ({query}) ORDER BY k"
-            )
+            return dense_counts(engine, block, self.encoded)
+        query = family_statement(self.families[position], self.encoded)
+        engine.execute(
+            f"INSERT INTO {self.table} SELECT {position}, k, n FROM ({query}) ORDER BY k"
+        )
+        return None
 
     def put(self, arrays: Mapping[int, Array]) -> None:
         """Insert counts that are at hand, for several families in one statement."""
@@ -226,9 +233,17 @@ def count_families(
 ) -> FamilyCounts:
     """Pass 2: every family counted."""
     counts = FamilyCounts(draft, encoded, families, table)
+    waiting: dict[int, Array] = {}
     for position in families:
-        counts.count(position)
+        found = counts.counted(position)
+        if found is not None:
+            waiting[position] = found
+        if sum(a.size for a in waiting.values()) > INSERTED_TOGETHER:
+            counts.put(waiting)
+            waiting = {}
         advance()
+    if waiting:
+        counts.put(waiting)
     return counts
 
 

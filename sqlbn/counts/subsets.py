@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sqlbn.counts.counter import dense_counts, plan
 from sqlbn.counts.cover import Block, Family, cells_of
-from sqlbn.counts.families import ARRAY_CELLS, FamilyCounts
+from sqlbn.counts.families import ARRAY_CELLS, INSERTED_TOGETHER, FamilyCounts
 from sqlbn.counts.marginals import marginals
 from sqlbn.counts.packing import strides
 from sqlbn.draft import Draft
@@ -21,8 +21,6 @@ from sqlbn.templates import render
 
 Array = npt.NDArray[Any]
 
-# Cells that are collected before they are inserted: a statement costs as much as 100,000 rows.
-_INSERTED_TOGETHER = 1 << 20
 # A row of the table of counts: position, key, number.
 _BYTES_A_COUNT = 20
 
@@ -211,7 +209,7 @@ def count_subsets(
                     observe(family[:-1], summed)
         else:
             counts.count(numbers[block.families[0][:-1]])
-        if sum(a.size for a in waiting.values()) > _INSERTED_TOGETHER:
+        if sum(a.size for a in waiting.values()) > INSERTED_TOGETHER:
             counts.put(dict(sorted(waiting.items())))
             waiting = {}
         advance()

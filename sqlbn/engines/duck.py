@@ -87,6 +87,20 @@ class DuckDBEngine:
         finally:
             reader.close()
 
+    @contextmanager
+    def beside(self, sql: str, rows: int) -> Iterator[pa.RecordBatchReader]:
+        """The same while other statements run: on a connection of its own, in the rows' order.
+
+        What was registered here is not visible there.
+        """
+        connection = self.connection.cursor()
+        try:
+            yield connection.sql(sql).to_arrow_reader(rows)
+        except duckdb.Error as error:
+            raise translate(error) from error
+        finally:
+            connection.close()
+
     def run(self, template: str, **values: object) -> None:
         """Run a template of `sql/`."""
         self.execute(render(template, **values))

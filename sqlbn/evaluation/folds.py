@@ -8,8 +8,8 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError
 from sqlbn.evaluation.dealing import PLACE, deal
 from sqlbn.evaluation.losses import Evaluation, pooled
+from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import learn
-from sqlbn.model import evaluate_source
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.sources import Source

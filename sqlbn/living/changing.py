@@ -22,6 +22,7 @@ from sqlbn.history import (
     balance,
     check_not_counted,
     check_not_forgotten,
+    continued,
     counted_files,
     moment,
     write_history,
@@ -178,7 +179,8 @@ def _changed(
                 raise
             step, notes = empty, ()
             _copy(model, new)
-        steps = [*model.steps, *(other.steps if other is not None else []), step]
+        before = [*model.steps, *(other.steps if other is not None else [])]
+        steps = continued(before, step)
         write_history(new, steps)
         sign = step.sign if other is None else 1
         skipped = int(model.spec.meta["rows_skipped"]) + sign * step.skipped

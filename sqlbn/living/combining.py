@@ -8,15 +8,12 @@ from typing import Protocol
 import numpy as np
 
 from sqlbn.counts.cover import Family
-from sqlbn.counts.families import FamilyCounts, count_families
+from sqlbn.counts.families import INSERTED_TOGETHER, FamilyCounts, count_families
 from sqlbn.counts.subsets import SubsetCounts, count_subsets, plan_subsets
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
 from sqlbn.living.recoding import Recoding
 from sqlbn.living.stored import StoredCounts
-
-# Cells that are inserted by one statement.
-_INSERTED_TOGETHER = 1 << 20
 
 
 class Part(Protocol):
@@ -45,7 +42,7 @@ class StoredPart:
             keys, numbers = self._stored.cells(family, self._recoding)
             waiting.append((position, keys, numbers))
             cells += len(keys)
-            if cells > _INSERTED_TOGETHER:
+            if cells > INSERTED_TOGETHER:
                 _insert(counts.draft, raw, waiting)
                 waiting, cells = [], 0
         _insert(counts.draft, raw, waiting)

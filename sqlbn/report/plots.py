@@ -11,6 +11,7 @@ from sqlbn.errors import OptionError
 
 if TYPE_CHECKING:
     from sqlbn.evaluation.curves import Point
+    from sqlbn.living.streaming import StreamBatch
 
 _LABELS = {
     "rmse": "RMSE of the true class",
@@ -82,6 +83,23 @@ def plot_curves(path: str | Path, points: Sequence[Point], loss: str, title: str
             linewidth=1.6,
         )
     axes.set(xscale="log", xlabel="training rows", ylabel=_LABELS[loss], title=title)
+    _save(figure, axes, path)
+
+
+def plot_stream(path: str | Path, batches: Sequence[StreamBatch], loss: str, title: str) -> None:
+    """Loss of every batch of a stream, of the recent ones with their band, and of all so far."""
+    figure, axes = _axes(Path(path))
+    at = [b.rows_before for b in batches]
+    axes.plot(at, [b.loss for b in batches], ".", color="0.7", markersize=4, label="batch")
+    axes.plot(at, [b.recent for b in batches], linewidth=1.6, label="recent batches")
+    known = [(b.rows_before, b.high) for b in batches if b.high is not None]
+    if known:
+        axes.plot(*zip(*known, strict=True), ":", color="C3", label="end of the band")
+    axes.plot(at, [b.running for b in batches], color="black", linewidth=1.2, label="all so far")
+    for place, batch in enumerate(b for b in batches if b.drift):
+        label = "drift" if place == 0 else None
+        axes.axvline(batch.rows_before, color="C3", linewidth=1.2, alpha=0.6, label=label)
+    axes.set(xlabel="rows learned from", ylabel=_LABELS[loss], title=title)
     _save(figure, axes, path)
 
 

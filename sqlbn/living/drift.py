@@ -1,0 +1,51 @@
+"""The band in which the loss of a stream is expected, and whether it has left it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import deque
+from dataclasses import dataclass
+
+# Batches whose mean is the recent loss; earlier batches that the band is made of, at least and at
+# most: what was learned long ago says little about now.
+RECENT = 5
+LEAST, MOST = 20, 100
+# Half the width of the band in standard errors of the recent mean. At 4 a steady stream of a
+# thousand batches is warned of less than once.
+WIDTH = 4.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The recent loss, the upper end of its band (None while that is not known), and the news."""
+
+    recent: float
+    high: float | None
+    drift: bool
+
+
+class Band:
+    """Watches the losses of batches one after the other; an increase out of the band is drift.
+
+    After that the band is made anew: what was normal before is normal no longer.
+    """
+
+    def __init__(self) -> None:
+        self._earlier: deque[float] = deque(maxlen=MOST)
+        self._recent: deque[float] = deque(maxlen=RECENT)
+
+    def observe(self, loss: float) -> Verdict:
+        """The verdict on the batch with this loss."""
+        if len(self._recent) == RECENT:
+            self._earlier.append(self._recent[0])
+        self._recent.append(loss)
+        recent = statistics.fmean(self._recent)
+        if len(self._earlier) < LEAST:
+            return Verdict(recent, None, drift=False)
+        deviation = statistics.stdev(self._earlier)
+        high = statistics.fmean(self._earlier) + WIDTH * deviation / math.sqrt(RECENT)
+        drift = recent > high
+        if drift:
+            self._earlier.clear()
+        return Verdict(recent, high, drift)

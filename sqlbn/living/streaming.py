@@ -1,0 +1,218 @@
+"""Prequential evaluation: rows in the order they come, each batch first predicted, then learned."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlbn.draft import Draft
+from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import NoRowsError, OptionError, SqlbnWarning
+from sqlbn.evaluation.losses import Evaluation, pooled
+from sqlbn.evaluation.scoring import evaluate_source
+from sqlbn.fitting import learn
+from sqlbn.history import condition_of, counted_files, stream_label, write_history
+from sqlbn.living.changing import forget, update
+from sqlbn.living.drift import Band
+from sqlbn.living.models import LivingModel
+from sqlbn.options import FitOptions
+from sqlbn.progress import Progress
+from sqlbn.quoting import identifier
+from sqlbn.sources import Source, open_source
+from sqlbn.sources.relation import staged
+from sqlbn.store.spec import ModelSpec
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+# It uses all that it counts, and nothing of it is chosen from the first batch alone.
+STREAM_LEARNER = "a1de"
+
+
+@dataclass(frozen=True)
+class StreamBatch:
+    """One batch: what the model of the rows before it made of it.
+
+    `loss` is that of the batch, `running` that of all rows so far, `recent` the mean of the last
+    batches, `high` the upper end of the band that `recent` should stay in.
+    """
+
+    batch: int
+    rows_before: int
+    rows: int
+    skipped: int
+    loss: float
+    running: float
+    recent: float
+    high: float | None
+    drift: bool
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """How a stream is cut and judged."""
+
+    batch: int
+    window: int | None
+    loss: str
+
+    def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise OptionError(f"--batch {self.batch}: give at least 1 row")
+        if self.window is not None and self.window < self.batch:
+            raise OptionError(f"--window {self.window}: give at least a batch, {self.batch} rows")
+
+
+class Stream:
+    """A model that follows a source batch by batch."""
+
+    def __init__(
+        self,
+        engine: DuckDBEngine,
+        source: Source,
+        options: FitOptions,
+        how: StreamOptions,
+        progress: Progress,
+    ) -> None:
+        self._engine, self._options, self._how, self._progress = engine, options, how, progress
+        self._source = source
+        self._label = stream_label(source.label)
+        self._band, self._evaluations = Band(), list[Evaluation]()
+        self._window: deque[tuple[Path, int]] = deque()
+        self.model: tuple[Draft, ModelSpec] | None = None
+        self.notes: dict[str, None] = {}
+
+    def run(self) -> Iterator[StreamBatch]:
+        """Every batch after the first, which is only learned."""
+        seen = 0
+        for number, rows in enumerate(_batches(self._engine, self._used_source(), self._how.batch)):
+            title = f"batch {number}, {seen:,} rows before it"
+            with self._progress.stage("stream", title, rows.num_rows):
+                found = self._test(number, seen, rows)
+                self._train(rows)
+            seen += rows.num_rows
+            if found is not None:
+                yield found
+        if self.model is None:
+            target = self._options.target
+            raise NoRowsError(f"no row of {self._source.label} has a value in {target!r}")
+        self._note_files()
+
+    def _used_source(self) -> Source:
+        """Only the columns that matter, from something that another connection can read."""
+        target = self._source.column(self._options.target, "the target")
+        names = [target, *self._options.candidates(self._source)]
+        if self._options.weight is not None:
+            names.append(self._source.column(self._options.weight, "the weight"))
+        if self._source.row_key is None or not self._source.rescannable:
+            return staged(self._engine, self._source, names)
+        columns = {n: self._source.columns[n] for n in names}
+        listed = ", ".join(identifier(n) for n in names)
+        return Source(f"({self._source.select(listed)})", columns, self._source.label)
+
+    def _test(self, number: int, seen: int, rows: pa.Table) -> StreamBatch | None:
+        if self.model is None:
+            return None
+        result = evaluate_source(*self.model, self._opened(rows), self._options.weight)
+        if not result.weight:
+            return None
+        # Classes may have come: sums of losses do not care.
+        self._evaluations = [pooled([*self._evaluations, result])]
+        loss = result.losses[self._how.loss]
+        higher_is_worse = self._how.loss not in ("mcc", "accuracy")
+        verdict = self._band.observe(loss if higher_is_worse else -loss)
+        sign = 1 if higher_is_worse else -1
+        return StreamBatch(
+            batch=number,
+            rows_before=seen,
+            rows=result.rows,
+            skipped=result.skipped,
+            loss=loss,
+            running=self._evaluations[0].losses[self._how.loss],
+            recent=sign * verdict.recent,
+            high=sign * verdict.high if verdict.high is not None else None,
+            drift=verdict.drift,
+        )
+
+    def _train(self, rows: pa.Table) -> None:
+        quiet = Progress()
+        if self.model is None:
+            try:
+                self.model = learn(self._engine, self._opened(rows), self._options, quiet)
+            except NoRowsError:
+                return
+        else:
+            self._change(update, self._opened(rows))
+        if self._how.window is not None:
+            self._slide(rows)
+
+    def _slide(self, rows: pa.Table) -> None:
+        """Take the oldest batches out when the window is full; they wait in scratch files."""
+        import pyarrow.parquet as pq
+
+        path = self._engine.scratch_file("window", ".parquet")
+        pq.write_table(rows, path)
+        self._window.append((path, rows.num_rows))
+        assert self._how.window is not None
+        while sum(n for _, n in self._window) > self._how.window and len(self._window) > 1:
+            oldest, _ = self._window.popleft()
+            self._change(forget, replace(open_source(self._engine, str(oldest)), files=()))
+            oldest.unlink()
+
+    def _change(self, change: Any, source: Source) -> None:
+        assert self.model is not None
+        old, spec = self.model
+        labelled = replace(source, label=self._label)
+        draft, new_spec, done = change(LivingModel(old, spec), labelled, "", True, Progress())
+        old.drop()
+        self.model = draft, new_spec
+        self.notes |= dict.fromkeys(done.notes)
+
+    def _opened(self, rows: pa.Table) -> Source:
+        return replace(open_source(self._engine, rows), label=self._label)
+
+    def _note_files(self) -> None:
+        """The files become part of the history, unless a window has forgotten some rows."""
+        assert self.model is not None
+        if self._how.window is not None:
+            return
+        draft = self.model[0]
+        steps = LivingModel(*self.model).steps
+        condition = condition_of(self._options.where, self._options.table, self._options.query)
+        files = counted_files(self._source, condition)
+        for table in ("history", "history_files"):
+            draft.engine.execute(f"DROP TABLE {draft.table(table)}")
+        write_history(draft, [*steps[:-1], replace(steps[-1], files=files)])
+
+
+def _batches(engine: DuckDBEngine, source: Source, size: int) -> Iterator[pa.Table]:
+    """The rows of a source in order, so many at a time."""
+    import pyarrow as pa
+
+    waiting: list[pa.RecordBatch] = []
+    held = 0
+    with engine.beside(source.select("*"), size) as reader:
+        for piece in reader:
+            waiting.append(piece)
+            held += piece.num_rows
+            while held >= size:
+                table = pa.Table.from_batches(waiting)
+                yield table.slice(0, size).combine_chunks()
+                waiting, held = table.slice(size).to_batches(), held - size
+    if held:
+        yield pa.Table.from_batches(waiting).combine_chunks()
+
+
+def warn_of_drift(found: StreamBatch, measure: str) -> None:
+    """Say that the recent loss has left its band."""
+    warnings.warn(
+        f"drift: the recent {measure} is {found.recent:.4f} at row {found.rows_before:,}, "
+        f"outside of the {found.high:.4f} that the batches before it lead to expect",
+        SqlbnWarning,
+        stacklevel=3,
+    )
