@@ -35,7 +35,13 @@ def commands() -> dict[str, Any]:
     return found
 
 
-NAMES = {"fit", "predict", "evaluate", "models", "show", "drop", "sql", "demo", "curve"}
+NAMES = {"fit", "predict", "evaluate", "models", "show", "drop", "sql", "demo", "curve"} | {
+    "update",
+    "forget",
+    "merge",
+    "stream",
+    "sample",
+}
 
 
 # -- help -------------------------------------------------------------------------------------
