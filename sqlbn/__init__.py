@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from sqlbn.errors import SqlbnError, SqlbnWarning
     from sqlbn.evaluation import Evaluation
     from sqlbn.model import Model
+    from sqlbn.networks.bif import read_bif, write_bif
+    from sqlbn.networks.drawing import sample
+    from sqlbn.networks.network import Network
 
 # Imported on first use: `import sqlbn` stays fast for those who only want its version.
 _HOMES = {
@@ -28,6 +31,10 @@ _HOMES = {
     "models": "sqlbn.api",
     "Evaluation": "sqlbn.evaluation.losses",
     "Model": "sqlbn.model",
+    "Network": "sqlbn.networks.network",
+    "read_bif": "sqlbn.networks.bif",
+    "sample": "sqlbn.networks.drawing",
+    "write_bif": "sqlbn.networks.bif",
     "SqlbnError": "sqlbn.errors",
     "SqlbnWarning": "sqlbn.errors",
 }
@@ -35,6 +42,7 @@ _HOMES = {
 __all__ = [
     "Evaluation",
     "Model",
+    "Network",
     "SqlbnError",
     "SqlbnWarning",
     "__version__",
@@ -44,6 +52,9 @@ __all__ = [
     "fit",
     "load",
     "models",
+    "read_bif",
+    "sample",
+    "write_bif",
 ]
 
 

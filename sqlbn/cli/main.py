@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from sqlbn import __version__
-from sqlbn.cli import curving, evaluating, fitting, inspecting, predicting, sqltext
+from sqlbn.cli import curving, evaluating, fitting, inspecting, predicting, sampling, sqltext
 from sqlbn.cli.reporting import reporting
 from sqlbn.cli.state import STATE
 from sqlbn.errors import SqlbnWarning
@@ -32,6 +32,7 @@ app.command("show")(reporting(inspecting.show))
 app.command("drop")(reporting(inspecting.drop))
 app.command("demo")(reporting(fitting.demo))
 app.command("curve")(reporting(curving.curve))
+app.command("sample")(reporting(sampling.sample))
 app.add_typer(sqltext.app, name="sql")
 
 

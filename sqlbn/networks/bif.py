@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sqlbn.errors import NetworkError
 from sqlbn.networks.bif_tokens import Tokens, written
 from sqlbn.networks.network import MOST_CELLS, ROUNDING, UNNAMED, Network, Variable, repeated
+from sqlbn.outfiles import replacing
 
 
 def read_bif(path: str | Path) -> Network:
@@ -311,7 +312,8 @@ def write_bif(network: Network, path: str | Path) -> None:
     if path.suffix.lower() == ".gz":
         data = gzip.compress(data, mtime=0)
     try:
-        path.write_bytes(data)
+        with replacing(path) as part:
+            part.write_bytes(data)
     except OSError as error:
         raise NetworkError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
