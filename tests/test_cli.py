@@ -35,7 +35,7 @@ def commands() -> dict[str, Any]:
     return found
 
 
-NAMES = {"fit", "predict", "evaluate", "models", "show", "drop", "sql", "demo", "curve"}
+NAMES = {"fit", "predict", "evaluate", "models", "show", "drop", "sql", "demo", "curve", "sample"}
 
 
 # -- help -------------------------------------------------------------------------------------

@@ -154,13 +154,10 @@ class _Reader:
         tokens.sign("{", "before the states")
         states = self._names("}")
         tokens.sign(";", f"after the states of {name!r}")
-        if not states:
-            raise tokens.error(f"expected states of {name!r}, found none", line)
-        if number is not None and number != len(states):
-            raise tokens.error(
-                f"expected {number} states of {name!r}, found {len(states)}: {', '.join(states)}",
-                line,
-            )
+        if not states or number not in (None, len(states)):
+            wanted = "states" if number is None else f"{number} states"
+            found = f"{len(states)}: {', '.join(states)}" if states else "none"
+            raise tokens.error(f"expected {wanted} of {name!r}, found {found}", line)
         twice = repeated(states)
         if twice is not None:
             raise tokens.error(f"the variable {name!r} has the state {twice!r} twice", line)
