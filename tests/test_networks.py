@@ -221,7 +221,7 @@ def test_any_network_survives_the_file(
         ("network", "netwerk", 2, "expected 'network', 'variable' or 'probability', found 'netw"),
         ("VARIABLE rain", "network rain", 6, "expected 'variable' or 'probability', found 'netw"),
         ("yes no};", "yes no}", 8, "expected ';' after the states of 'rain', found 'property'"),
-        ("[2]", "[3]", 7, "expected 3 states of 'rain', found 2: yes, no"),
+        ("[2]", "[3]", 7, "expected 3 states of 'rain', found 2: 'yes', 'no'"),
         ("[2]", "[two]", 7, "expected the number of states, found 'two'"),
         ("{yes no}", "{yes yes}", 7, "the variable 'rain' has the state 'yes' twice"),
         ("{yes no}", "{}", 7, "expected 2 states of 'rain', found none"),
@@ -233,10 +233,10 @@ def test_any_network_survives_the_file(
         ("variable sky", "variable {", 22, "expected a variable's name, found '{'"),
         ("rain, sky", "rain, moon", 13, "of 'wet grass' has a parent 'moon' that is not declared"),
         ("rain, sky", "rain, rain", 13, "of 'wet grass' names 'rain' twice"),
-        ('(yes, "")', "(yes)", 15, "expected 2 states of parents, found (yes)"),
-        ('(yes, "")', "(dry, grey)", 15, "expected a state of 'rain' (yes, no), found 'dry'"),
-        ("(no, grey)", '(yes, "")', 17, "is given twice for (yes, )"),
-        ("default 0 0.25 7.5e-1;", "", 13, "is not given for (yes, grey)"),
+        ('(yes, "")', "(yes)", 15, "expected 2 states of parents, found ('yes')"),
+        ('(yes, "")', "(dry, grey)", 15, "expected a state of 'rain' ('yes', 'no'), found 'dry'"),
+        ("(no, grey)", '(yes, "")', 17, "is given twice for ('yes', '')"),
+        ("default 0 0.25 7.5e-1;", "", 13, "is not given for ('yes', 'grey')"),
         ("7.5e-1", "seven", 14, "expected a probability or ';', found 'seven'"),
         ("7.5e-1", '"0.75"', 14, "expected a probability or ';', found '0.75'"),
         ("7.5e-1", "7.5", 14, "expected a probability from 0 to 1, found '7.5'"),
@@ -248,7 +248,7 @@ def test_any_network_survives_the_file(
         ("0.9 0.8", "0.9 0.9", 20, "expected numbers that sum to 1, found 1.1"),
         ("0.9 0.8", "0.9", 20, "expected 4 numbers, found 3"),
         ("0.9 0.8;", "0.9 0.8; default 1 0;", 20, "has a table and more besides it"),
-        ("table 1E+0, .0;", "(yes) 1, 0;", 21, "expected 'table', found (yes)"),
+        ("table 1E+0, .0;", "(yes) 1, 0;", 21, "expected 'table', found ('yes')"),
         ("table 1E+0, .0;", "", 21, "has no numbers: expected 'table'"),
         ("table 1E+0, .0;", "row 1, 0;", 21, "expected 'table', 'default', '(' or '}'"),
         ("( sky )", "( rain )", 21, "the probabilities of 'rain' are given twice"),
@@ -298,6 +298,24 @@ def test_files_that_are_none(tmp_path: Path, data: bytes, message: str) -> None:
     with pytest.raises(NetworkError) as caught:
         sqlbn.read_bif(path)
     assert message in str(caught.value)
+
+
+@examples(300)
+@given(
+    at=st.integers(0, len(SMALL)),
+    left_out=st.sampled_from([0, 1, 10]),
+    put_in=st.sampled_from(["", "\n", '"', "{", "}", "(", ";", "/*", "//", "0", "-1", "x", "\x00"]),
+)
+def test_a_damaged_file_is_one_line_of_error(
+    at: int, left_out: int, put_in: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "damaged.bif"
+    path.write_text(SMALL[:at] + put_in + SMALL[at + left_out :], encoding="utf-8")
+    try:
+        sqlbn.read_bif(path)
+    except NetworkError as error:
+        assert str(error).startswith(f"'{path}'")
+        assert "\n" not in str(error)
 
 
 def test_a_table_that_no_memory_holds(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -156,7 +156,7 @@ class _Reader:
         tokens.sign(";", f"after the states of {name!r}")
         if not states or number not in (None, len(states)):
             wanted = "states" if number is None else f"{number} states"
-            found = f"{len(states)}: {', '.join(states)}" if states else "none"
+            found = f"{len(states)}: {_shown(states)}" if states else "none"
             raise tokens.error(f"expected {wanted} of {name!r}, found {found}", line)
         twice = repeated(states)
         if twice is not None:
@@ -263,7 +263,7 @@ class _Reader:
                 continue
             place = self._place(block, row, known)
             if place in given:
-                raise self._error(block, f"is given twice for ({', '.join(row.states)})", row)
+                raise self._error(block, f"is given twice for ({_shown(row.states)})", row)
             given[place] = row.numbers
         rows: list[list[float]] = []
         for place in product(*map(range, shape[:-1])):
@@ -277,18 +277,17 @@ class _Reader:
         if not block.parents:
             return self._error(block, "has no numbers: expected 'table'")
         names = [self._states[p][i] for p, i in zip(block.parents, place, strict=True)]
-        return self._error(block, f"is not given for ({', '.join(names)})")
+        return self._error(block, f"is not given for ({_shown(names)})")
 
     def _place(self, block: _Block, row: _Row, known: list[dict[str, int]]) -> tuple[int, ...]:
-        found = ", ".join(row.states)
         if len(row.states) != len(known):
             number = f"{len(known)} states of parents" if known else "'table'"
-            raise self._error(block, f"expected {number}, found ({found})", row)
+            raise self._error(block, f"expected {number}, found ({_shown(row.states)})", row)
         for parent, states, state in zip(block.parents, known, row.states, strict=True):
             if state not in states:
                 raise self._error(
                     block,
-                    f"expected a state of {parent!r} ({', '.join(states)}), found {state!r}",
+                    f"expected a state of {parent!r} ({_shown(states)}), found {state!r}",
                     row,
                 )
         return tuple(states[state] for states, state in zip(known, row.states, strict=True))
@@ -300,6 +299,10 @@ class _Reader:
     def _check_sum(self, block: _Block, row: _Row, total: float) -> None:
         if abs(total - 1) > ROUNDING:
             raise self._error(block, f"expected numbers that sum to 1, found {total:.6g}", row)
+
+
+def _shown(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
 
 
 def write_bif(network: Network, path: str | Path) -> None:
