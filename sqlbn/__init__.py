@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from sqlbn.errors import SqlbnError, SqlbnWarning
     from sqlbn.evaluation import Evaluation
     from sqlbn.model import Model
+    from sqlbn.networks.bif import read_bif, write_bif
+    from sqlbn.networks.drawing import sample
+    from sqlbn.networks.network import Network
 
 # Imported on first use: `import sqlbn` stays fast for those who only want its version.
 _HOMES = {
@@ -32,6 +35,10 @@ _HOMES = {
     "models": "sqlbn.api",
     "Evaluation": "sqlbn.evaluation.losses",
     "Model": "sqlbn.model",
+    "Network": "sqlbn.networks.network",
+    "read_bif": "sqlbn.networks.bif",
+    "sample": "sqlbn.networks.drawing",
+    "write_bif": "sqlbn.networks.bif",
     "SqlbnError": "sqlbn.errors",
     "SqlbnWarning": "sqlbn.errors",
 }
@@ -39,6 +46,7 @@ _HOMES = {
 __all__ = [
     "Evaluation",
     "Model",
+    "Network",
     "SqlbnError",
     "SqlbnWarning",
     "__version__",
@@ -50,8 +58,11 @@ __all__ = [
     "load",
     "merge",
     "models",
+    "read_bif",
+    "sample",
     "stream",
     "update",
+    "write_bif",
 ]
 
 

@@ -29,6 +29,10 @@ class StoreBusyError(StoreError):
     """Another process holds the store's file."""
 
 
+class NetworkError(SqlbnError, ValueError):
+    """A Bayesian network is none: a cycle, a wrong probability, a file that cannot be read."""
+
+
 class EngineError(SqlbnError, RuntimeError):
     """The database engine failed while running one of our statements."""
 

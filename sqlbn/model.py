@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, shape_of
 from sqlbn.living.operations import change_rows
+from sqlbn.outfiles import csv_name, is_same, output_format, replacing
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier, literal
 from sqlbn.scoring.query import prediction_sql
@@ -27,8 +27,6 @@ from sqlbn.structure.shape import Shape
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
 
 
 class Model:
@@ -138,7 +136,7 @@ class Model:
         """Score rows into a file ('-' is CSV to standard output); how many they were."""
         path = None if str(out) == "-" else Path(out)
         if path is not None:
-            _check_output(path)
+            output_format(path)
         sql, ordered = self._opened_prediction(data, out=path, **options)
         with self._scoring(progress, ordered):
             return _write(self._engine, sql, path)
@@ -165,7 +163,7 @@ class Model:
     ) -> tuple[str, bool]:
         source = open_source(self._engine, data, table=table, query=query, where=where)
         source = rescannable(self._engine, self._spec, source)
-        if out is not None and any(_is_same(out, file.path) for file in source.files):
+        if out is not None and any(is_same(out, file.path) for file in source.files):
             raise OptionError(f"--out {out} is a file that is read; write to another")
         sql = prediction_statement(
             self._spec, self._draft.prefix, source, exclude=exclude, order_by=order_by
@@ -263,29 +261,13 @@ def prediction_statement(
     return f"FROM ({sql}) ORDER BY {names}"
 
 
-def _is_same(path: Path, other: str) -> bool:
-    return path.exists() and Path(other).exists() and path.samefile(other)
-
-
-def _check_output(path: Path) -> None:
-    if path.suffix.lower() not in _FORMATS:
-        raise OptionError(f"--out {path}: the name must end in .parquet or .csv")
-    if not path.parent.is_dir():
-        raise OptionError(f"--out {path}: the folder does not exist")
-
-
 def _write(engine: DuckDBEngine, sql: str, path: Path | None) -> int:
-    """Write beside the target and rename: nobody sees half a file. Rows written."""
+    """Rows written."""
     if path is None:
         return _write_to_stdout(engine, sql)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    form = _FORMATS[path.suffix.lower()]
-    try:
-        rows = int(engine.row(f"COPY ({sql}) TO {literal(str(part))} (FORMAT {form})")[0])
-        part.replace(path)
-        return rows
-    finally:
-        part.unlink(missing_ok=True)
+    form = output_format(path)
+    with replacing(path) as part:
+        return int(engine.row(f"COPY ({sql}) TO {literal(str(part))} (FORMAT {form})")[0])
 
 
 def _write_to_stdout(engine: DuckDBEngine, sql: str) -> int:
@@ -297,18 +279,13 @@ def _write_to_stdout(engine: DuckDBEngine, sql: str) -> int:
     out, rows = sys.stdout.buffer, 0
     options = csv.WriteOptions(include_header=False, quoting_style="needed")
     with engine.batches(sql) as reader:
-        header = ",".join(_csv_name(name) for name in reader.schema.names)
+        header = ",".join(csv_name(name) for name in reader.schema.names)
         out.write(f"{header}\n".encode())
         with csv.CSVWriter(out, reader.schema, write_options=options) as writer:
             for batch in reader:
                 writer.write_batch(batch)
                 rows += batch.num_rows
     return rows
-
-
-def _csv_name(name: str) -> str:
-    quoted = any(sign in name for sign in ',"\r\n')
-    return '"' + name.replace('"', '""') + '"' if quoted else name
 
 
 def _decoded(value: str) -> Any:

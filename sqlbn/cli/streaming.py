@@ -14,8 +14,8 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
-from sqlbn.errors import OptionError
 from sqlbn.living.streaming import StreamBatch
+from sqlbn.outfiles import output_format, replacing
 from sqlbn.report.plots import check_plot, plot_stream
 
 # Lines of the table for people; all batches are in --out and --json.
@@ -53,8 +53,7 @@ def stream(
 ) -> None:
     """Follow rows in their order: predict a batch, then learn it; warn where the loss drifts."""
     check_plot(plot)
-    if out is not None and out.suffix.lower() not in (".csv", ".parquet"):
-        raise OptionError(f"--out {out}: the name must end in .csv or .parquet")
+    form = output_format(out) if out is not None else None
     batches = api.stream(
         data,
         target,
@@ -68,7 +67,8 @@ def stream(
         **options,
     )
     if out is not None:
-        _write(out, batches)
+        with replacing(out) as part:
+            _write(part, form == "csv", batches)
     if plot is not None:
         plot_stream(plot, batches, measure, f"{target}, batches of {batch:,} rows")
         typer.echo(f"drawn: {plot}", err=True)
@@ -89,7 +89,7 @@ def _print(batches: Sequence[StreamBatch], measure: str) -> None:
     typer.echo(text_table(header, rows) if rows else "one batch: nothing to test on")
 
 
-def _write(path: Path, batches: Sequence[StreamBatch]) -> None:
+def _write(path: Path, as_csv: bool, batches: Sequence[StreamBatch]) -> None:
     """All batches as a table."""
     import pyarrow as pa
     import pyarrow.csv as csv
@@ -100,7 +100,7 @@ def _write(path: Path, batches: Sequence[StreamBatch]) -> None:
         [(f.name, types.get(str(f.type), pa.bool_())) for f in dataclasses.fields(StreamBatch)]
     )
     table = pa.Table.from_pylist([dataclasses.asdict(b) for b in batches], schema)
-    if path.suffix.lower() == ".csv":
+    if as_csv:
         csv.write_csv(table, path)
     else:
         pq.write_table(table, path)

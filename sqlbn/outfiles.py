@@ -1,0 +1,54 @@
+"""Files that are written: checked before the work begins, whole or not there at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlbn.errors import OptionError
+
+_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
+
+
+def output_format(path: Path) -> str:
+    """'parquet' or 'csv', by the ending; an error where rows cannot be written to such a file."""
+    if path.suffix.lower() not in _FORMATS:
+        raise OptionError(f"--out {path}: the name must end in .parquet or .csv")
+    check_folder(path, "--out")
+    return _FORMATS[path.suffix.lower()]
+
+
+def check_folder(path: Path, option: str) -> None:
+    """An error where a file's folder does not exist."""
+    if not path.parent.is_dir():
+        raise OptionError(f"{option} {path}: the folder does not exist")
+    if path.is_dir():
+        raise OptionError(f"{option} {path}: that is a folder; name a file")
+
+
+def is_same(path: Path, other: str | Path) -> bool:
+    """Whether two paths lead to one file that exists."""
+    return path.exists() and Path(other).exists() and path.samefile(other)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path beside the target to write to; renamed at the end, so nobody sees half a file."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def csv_name(name: str) -> str:
+    """A column's name in the first line of a CSV file.
+
+    >>> print(csv_name("a"), csv_name('5" pipe'))
+    a "5"" pipe"
+    """
+    quoted = any(sign in name for sign in ',"\r\n')
+    return '"' + name.replace('"', '""') + '"' if quoted else name
