@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,6 +35,7 @@ from sqlbn.selecting import select, select_average
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
 from sqlbn.store.spec import FORMAT, ModelSpec, probability_names, read_spec, write_meta
+from sqlbn.structure.forest import GammaSums, score_gains
 from sqlbn.structure.information import Information, information
 from sqlbn.structure.parents import Structure
 
@@ -152,6 +153,7 @@ def learn(
 
 def _check_room(draft: Draft, prepared: Prepared, options: FitOptions) -> None:
     """Refuse counts that will not fit on the disk before the rows are read for them."""
+    options.make_learner().check([book.name for book in prepared.books])
     averaging = options.make_learner().averaging
     if averaging is None or averaging.attributes is not None:
         return  # which attributes are kept is known only after counting
@@ -162,10 +164,12 @@ def _check_room(draft: Draft, prepared: Prepared, options: FitOptions) -> None:
 
 def _fit_product(
     draft: Draft, encoded: Encoded, prepared: Prepared, options: FitOptions, progress: Progress
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """A product of P(x | parents, y): structure, counts of families, tables; what was chosen."""
+    learner = options.make_learner()
     info = _information(draft.engine, encoded, options, progress)
-    structure = options.make_learner().structure(info)
+    info = replace(info, names=tuple(book.name for book in prepared.books))
+    structure = learner.structure(info)
     families = {i: (i, *parents) for i, parents in enumerate(structure.parents)}
     with progress.stage("parameters", "pass 2: counting families", encoded.rows, len(families)):
         counts = count_families(draft, encoded, families, advance=progress.advance)
@@ -174,12 +178,12 @@ def _fit_product(
         counts.describe()
         FactorTables(counts, options.smoothing).make()
     _write_structure(draft, prepared.books, info, structure, set(counts.families))
-    return chosen
+    return {**chosen, **learner.chosen(info, structure)}
 
 
 def _fit_average(
     draft: Draft, encoded: Encoded, prepared: Prepared, options: FitOptions, progress: Progress
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """A mean of products: counts of all small sets of attributes, tables; what was chosen."""
     learner, d = options.make_learner(), encoded.n_attributes
     averaging = learner.averaging
@@ -221,14 +225,20 @@ def _encode(engine: DuckDBEngine, prepared: Prepared, progress: Progress) -> Enc
 def _information(
     engine: DuckDBEngine, encoded: Encoded, options: FitOptions, progress: Progress
 ) -> Information:
-    d = encoded.n_attributes
+    d, learner = encoded.n_attributes, options.make_learner()
     rows = sampled(engine, encoded, options.structure_sample)
-    blocks = plan(options.make_learner().families(d), rows)
+    blocks = plan(learner.families(d), rows)
+    gammas = GammaSums(rows.cards) if learner.score == "bayes" else None
     try:
         with progress.stage("structure", "pass 1: counting for structure", rows.rows, len(blocks)):
-            sums = entropies(engine, rows, blocks, progress.advance)
-            total = engine.row(f"SELECT {rows.total_sql} FROM {rows.relation}")[0]
-            return information(sums, d, float(total))
+            watched = (gammas.add,) if gammas is not None else ()
+            sums = entropies(engine, rows, blocks, progress.advance, *watched)
+            total = float(engine.row(f"SELECT {rows.total_sql} FROM {rows.relation}")[0])
+            info = information(sums, d, total)
+            if learner.score is None:
+                return info
+            scored = gammas.sums if gammas is not None else sums
+            return replace(info, gains=score_gains(learner.score, scored, rows.cards, total))
     finally:
         if rows is not encoded:
             discard(engine, rows)
@@ -329,7 +339,9 @@ def _meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dict[s
         "target": training.target,
         "target_type": plain_type(prepared.class_book.sql_type),
         "m": options.smoothing.m,
-        "backoff": options.backoff,
+        "backoff": options.smoothing.backoff,
+        "estimate": options.smoothing.estimate,
+        "missing": options.smoothing.missing,
         "weight": options.weight or "",
         "where": options.where or "",
         "source": training.source.label,

@@ -34,6 +34,8 @@ CHAIN = {
     "position": 3,
     "m": "1e0",
     "share": "0.25e0",
+    "present": [],
+    "silent": [],
 }
 LOO = {
     "table": "loo_7",
@@ -62,6 +64,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "back-off by cell": ("chain_factor", {**CHAIN, "role": "cell"}),
     "back-off by parents": ("chain_factor", {**CHAIN, "role": "parents"}),
+    "no back-off, missing values ignored": (
+        "chain_factor",
+        {**CHAIN, "role": "parents", "present": ["c0 <> 2", "c1 <> 3"], "silent": [3]},
+    ),
     "a block of two attributes and the class": (
         "count_block",
         {"key": "((x0::UINTEGER)*5+x1)*2+y", "total": "count(*)", "relation": "encoded"},
@@ -80,6 +86,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
                     "attribute": 'it\'s "it"',
                     "table": '"m".categories',
                     "label": "value",
+                    "gone": 2,
                 },
                 {
                     "code": "(key // 2 % 3)",
@@ -87,6 +94,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
                     "attribute": "class",
                     "table": '"m".cuts',
                     "label": "label",
+                    "gone": None,
                 },
             ],
             "class_code": "(key % 2)",

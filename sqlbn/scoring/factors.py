@@ -86,9 +86,11 @@ def plan_factors(
             continue
         member = (family[0],)
         factors.append(Factor(len(factors), "base", family[: level + 1], member, level))
-        for deeper in range(level + 1, len(family)):
+        # Without back-off only the deepest level says anything.
+        first = level + 1 if backoff != "none" else len(family) - 1
+        for deeper in range(first, len(family)):
             factors.append(Factor(len(factors), "cell", family[: deeper + 1], member, deeper))
-            if backoff == "parents":
+            if backoff in ("parents", "none"):
                 parents = family[1 : deeper + 1]
                 factors.append(Factor(len(factors), "parents", parents, member, deeper))
     for group in fuse(fusible, slots, n_classes):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,11 @@ from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.packing import packed_sql
 from sqlbn.draft import Draft
 from sqlbn.quoting import literal
-from sqlbn.scoring.estimates import Backoff, log_factor
+from sqlbn.scoring.estimates import log_factor
 from sqlbn.scoring.factors import Factor, complete_level, complete_values, plan_factors
+from sqlbn.scoring.smoothing import Smoothing, silent_codes
 
 Array = npt.NDArray[Any]
-
-
-@dataclass(frozen=True)
-class Smoothing:
-    """How counts become probabilities."""
-
-    m: float = 1.0
-    backoff: Backoff = "cell"
 
 
 class FactorTables:
@@ -35,6 +27,9 @@ class FactorTables:
         self._draft, self._cards = counts.draft, counts.encoded.cards
         self._slots = [card + 1 for card in self._cards[:-1]]
         self._most = complete_values(counts.encoded.rows)
+        # For each attribute the code that counts as no value.
+        missing = counts.encoded.missing if smoothing.ignores else (None,) * len(self._slots)
+        self._gone = [smoothing.gone(code) for code in missing]
 
     def make(self) -> list[Factor]:
         """Every table that scoring joins."""
@@ -59,8 +54,7 @@ class FactorTables:
         for member in factor.members:
             family = self._counts.families[member]
             level = complete_level(family, self._slots, n_classes, self._most)
-            counts = self._counts.array(member, level)
-            logs = log_factor(counts, self._smoothing.m, self._smoothing.backoff)
+            logs = self._logs(family, level)
             total += _spread(logs, family[: level + 1], factor.variables)
         flat = total.reshape(-1, n_classes)
         columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
@@ -68,13 +62,30 @@ class FactorTables:
             columns[f"l_{j}"] = np.ascontiguousarray(flat[:, j])
         self._draft.engine.create_table(self._draft.table(factor.table), columns)
 
+    def _logs(self, family: Sequence[int], level: int) -> Array:
+        """ln P(x | parents up to a level, y)."""
+        attribute, smoothing = family[0], self._smoothing
+        counts, m = self._counts.array(attribute, level), self._m_of(attribute)
+        gone = [self._gone[v] for v in family[: level + 1]]
+        if smoothing.backoff == "none" and level < len(family) - 1:
+            # The base of a chain without back-off: the parents' values were never seen.
+            counts = np.zeros_like(counts)
+        return log_factor(counts, m, smoothing.backoff, gone)
+
+    def _n_values(self, attribute: int) -> int:
+        return self._cards[attribute] - (self._gone[attribute] is not None)
+
+    def _m_of(self, attribute: int) -> float:
+        return self._smoothing.m_of(self._n_values(attribute))
+
     def _make_chain(self, factor: Factor) -> None:
         attribute = factor.members[0]
         codes = self._counts.codes(attribute)
         used = self._counts.families[attribute][: factor.level + 1]
         alias = {v: f"c{place}" for place, v in enumerate(used)}
         parents = used[1:]
-        m, n_values = self._smoothing.m, self._cards[attribute]
+        # Without back-off a missing parent leaves the factor out; there is one parent at most.
+        silent = silent_codes(self._gone[parents[0]]) if self._smoothing.backoff == "none" else []
         self._draft.engine.run(
             "chain_factor",
             table=self._draft.table(factor.table),
@@ -88,8 +99,10 @@ class FactorTables:
             classes=range(self._counts.n_classes),
             counts=self._counts.table,
             position=attribute,
-            m=literal(float(m)),
-            share=literal(m / n_values),
+            m=literal(self._m_of(attribute)),
+            share=literal(self._smoothing.share_of(self._n_values(attribute))),
+            present=[f"{alias[v]} <> {self._gone[v]}" for v in used if self._gone[v] is not None],
+            silent=silent,
         )
 
 

@@ -19,6 +19,7 @@ from sqlbn.scoring.average_query import averaged_scores
 from sqlbn.scoring.batches import BATCH, joined_batch
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
+from sqlbn.scoring.smoothing import Smoothing, silent_codes
 from sqlbn.scoring.superparents import SuperParents
 from sqlbn.templates import render
 
@@ -46,7 +47,7 @@ class Scorer:
     same_type: frozenset[str]
     log_prior: tuple[float, ...]
     factors: tuple[Factor, ...]
-    m: float
+    smoothing: Smoothing
     supers: SuperParents | None = None
 
     @property
@@ -143,10 +144,17 @@ def _codes(scorer: Scorer, relation: str, extra: list[tuple[str, str]]) -> str:
 
 
 def _key(scorer: Scorer, factor: Factor) -> str:
-    return packed_sql(
+    key = packed_sql(
         [f"{NAMES.code}{v}" for v in factor.variables],
         [scorer.books[v].slots for v in factor.variables],
     )
+    child = factor.members[0]
+    gone = scorer.smoothing.gone(scorer.books[child].missing)
+    if factor.role == "parents" and gone is not None:
+        # Of a missing value the parents say nothing; no key, no join.
+        listed = ", ".join(map(str, silent_codes(gone)))
+        return f"CASE WHEN {NAMES.code}{child} NOT IN ({listed}) THEN {key} END"
+    return key
 
 
 def _chains(factors: Sequence[Factor]) -> list[list[Factor]]:

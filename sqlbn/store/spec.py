@@ -17,6 +17,7 @@ from sqlbn.quoting import literal, relation_sql
 from sqlbn.scoring.estimates import log_prior
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.query import Scorer
+from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.scoring.superparents import SuperParents
 from sqlbn.store.supers import read_supers
 from sqlbn.templates import render
@@ -54,9 +55,14 @@ class ModelSpec:
     supers: SuperParents | None = None
 
     @property
-    def m(self) -> float:
-        """The m of the m-estimate."""
-        return float(self.meta["m"])
+    def smoothing(self) -> Smoothing:
+        """How the counts became probabilities."""
+        return Smoothing.of_meta(self.meta)
+
+    @property
+    def log_prior(self) -> tuple[float, ...]:
+        """ln P(y)."""
+        return tuple(log_prior(self.class_counts, self.smoothing.m_of(len(self.class_counts))))
 
     def scorer(self, prefix: str | None, columns: Mapping[str, str] | None = None) -> Scorer:
         """What a scoring query needs, for the model's tables in a schema (None: the one in USE).
@@ -76,9 +82,9 @@ class ModelSpec:
             class_names=self.class_names,
             probability_columns=self.probability_columns,
             books=self.books,
-            log_prior=tuple(log_prior(self.class_counts, self.m)),
+            log_prior=self.log_prior,
             factors=self.factors,
-            m=self.m,
+            smoothing=self.smoothing,
             supers=self.supers,
         )
 
@@ -88,7 +94,7 @@ class ModelSpec:
         radices = [*(self.books[v].n_values for v in family), len(self.class_names)]
         steps = strides(radices)
         names = cpt_columns([self.books[v].name for v in family])
-        axes = []
+        smoothing, axes = self.smoothing, []
         for v, name, stride, radix in zip(family, names, steps[:-1], radices[:-1], strict=True):
             numeric = self.books[v].kind == "numeric"
             axes.append(
@@ -98,8 +104,10 @@ class ModelSpec:
                     "attribute": self.books[v].name,
                     "table": relation_sql(prefix, "cuts" if numeric else "categories"),
                     "label": "label" if numeric else "value",
+                    "gone": smoothing.gone(self.books[v].missing),
                 }
             )
+        n_values = smoothing.n_values(self.books[position].n_values, self.books[position].missing)
         return render(
             "cpt",
             axes=axes,
@@ -107,8 +115,8 @@ class ModelSpec:
             position=position,
             counts=relation_sql(prefix, "counts"),
             classes=relation_sql(prefix, "classes"),
-            m=literal(self.m),
-            share=literal(self.m / self.books[position].n_values),
+            m=literal(smoothing.m_of(n_values)),
+            share=literal(smoothing.share_of(n_values)),
         )
 
     def position(self, attribute: str) -> int:
@@ -155,7 +163,7 @@ def read_spec(draft: Draft) -> ModelSpec:
         for factor in spec.factors:
             if not all(v in known for v in (*factor.variables, *factor.members)):
                 raise ValueError(f"factor {factor.number} names an attribute that is not there")
-        float(spec.meta["m"])
+        _ = spec.smoothing
         return spec
     except (KeyError, ValueError, IndexError, TypeError) as error:
         if isinstance(error, StoreError):
