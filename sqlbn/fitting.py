@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,8 +17,10 @@ from sqlbn.averaging import (
     make_tables,
     single_information,
 )
+from sqlbn.collecting import REMEDY, Collectable, fit_collection
 from sqlbn.counts.counter import entropies, plan
 from sqlbn.counts.families import FamilyCounts, count_families
+from sqlbn.counts.room import affordable
 from sqlbn.draft import Draft
 from sqlbn.encode.books import learn_classes, learn_codebooks
 from sqlbn.encode.codebook import BookTables, Codebook
@@ -27,6 +29,7 @@ from sqlbn.encode.profile import profile_columns
 from sqlbn.encode.types import is_nan_sql, plain_type, type_group
 from sqlbn.encode.weights import Weights, check_weights
 from sqlbn.engines import DuckDBEngine
+from sqlbn.learners.base import Collecting, Learner
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
@@ -140,7 +143,7 @@ def learn(
         _check_room(draft, prepared, options)
         encoded = _encode(engine, prepared, progress)
         try:
-            fit = _fit_product if options.make_learner().averaging is None else _fit_average
+            fit = _way_of(options.make_learner())
             chosen = fit(draft, encoded, prepared, options, progress)
         finally:
             discard(engine, encoded)
@@ -151,15 +154,25 @@ def learn(
         raise
 
 
+def _way_of(learner: Learner) -> Callable[..., dict[str, Any]]:
+    """The road from codes to tables that a learner takes."""
+    if learner.averaging is not None:
+        return _fit_average
+    return _fit_collection if learner.collecting is not None else _fit_product
+
+
 def _check_room(draft: Draft, prepared: Prepared, options: FitOptions) -> None:
     """Refuse counts that will not fit on the disk before the rows are read for them."""
-    options.make_learner().check([book.name for book in prepared.books])
-    averaging = options.make_learner().averaging
-    if averaging is None or averaging.attributes is not None:
-        return  # which attributes are kept is known only after counting
+    learner = options.make_learner()
+    learner.check([book.name for book in prepared.books])
     cards = (*(b.n_values for b in prepared.books), prepared.class_book.n_values)
     codes = Encoded("", cards, prepared.training.rows, options.weight is not None)
-    affordable_subsets(draft, codes, range(codes.n_attributes), averaging)
+    averaging, collecting = learner.averaging, learner.collecting
+    # Which attributes an averaging learner keeps may be known only after counting.
+    if averaging is not None and averaging.attributes is None:
+        affordable_subsets(draft, codes, range(codes.n_attributes), averaging)
+    if collecting is not None:
+        affordable(draft, codes, _collectable(prepared, collecting).early, REMEDY)
 
 
 def _fit_product(
@@ -206,6 +219,27 @@ def _fit_average(
         make_tables(averaged, [book.name for book in prepared.books])
     _write_structure(draft, prepared.books, info, structure, set(averaged.kept))
     return chosen
+
+
+def _fit_collection(
+    draft: Draft, encoded: Encoded, prepared: Prepared, options: FitOptions, progress: Progress
+) -> dict[str, Any]:
+    """A product of sums: counts of the sets that the terms need, tables; what was chosen."""
+    collecting = options.make_learner().collecting
+    assert collecting is not None
+    collectable = _collectable(prepared, collecting)
+    model = fit_collection(
+        draft, encoded, collectable, prepared.class_counts, options.smoothing, progress
+    )
+    structure = Structure(model.order, ((),) * len(model.order))
+    _write_structure(draft, prepared.books, model.info, structure, model.used)
+    if model.super_parent is None:
+        return {}
+    return {"superparent": collectable.names[model.super_parent]}
+
+
+def _collectable(prepared: Prepared, collecting: Collecting) -> Collectable:
+    return Collectable(collecting, tuple(book.name for book in prepared.books))
 
 
 def _encode(engine: DuckDBEngine, prepared: Prepared, progress: Progress) -> Encoded:

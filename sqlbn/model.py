@@ -72,6 +72,13 @@ class Model:
         return self._table("cmi", "attribute, other")
 
     @property
+    def terms(self) -> pa.Table | None:
+        """`attribute, parents, weight`: the parent sets of a collection; None for other models."""
+        if "terms" not in self._draft.names():
+            return None
+        return self._table("terms", "rowid")
+
+    @property
     def loocv(self) -> pa.Table | None:
         """`k, n_attributes, loss, value`: the leave-one-out surface of a selective learner."""
         if "loocv" not in self._draft.names():
@@ -205,8 +212,8 @@ def evaluate_source(
 
 
 def _rescannable(engine: DuckDBEngine, spec: ModelSpec, source: Source) -> Source:
-    """A source that can be read as often as scoring wants: twice for sums of products."""
-    if spec.supers is None or source.rescannable:
+    """A source that can be read as often as scoring wants: twice where equal rows are one."""
+    if (spec.supers is None and spec.collected is None) or source.rescannable:
         return source
     return staged(engine, source, list(source.columns))
 

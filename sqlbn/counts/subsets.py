@@ -17,6 +17,7 @@ from sqlbn.counts.marginals import marginals
 from sqlbn.counts.packing import strides
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
+from sqlbn.quoting import identifier
 
 Array = npt.NDArray[Any]
 
@@ -101,6 +102,23 @@ class SubsetCounts(FamilyCounts):
         super().__init__(draft, encoded, families, table)
         self._numbers = {s: number for number, s in families.items()}
 
+    def number_of(self, subset: Family) -> int:
+        """The position under which the counts of a set are stored."""
+        return self._numbers[subset]
+
+    def has(self, subset: Family) -> bool:
+        """Whether a set is among those that are counted."""
+        return subset in self._numbers
+
+    def numbers(self, subset: Family) -> Array:
+        """The counts of a set's cells, without their keys."""
+        number = self._numbers[subset]
+        kept = self._arrays.get(number)
+        if kept is not None:
+            return kept.reshape(-1)
+        query = f"SELECT n FROM {self.table} WHERE position = {number}"
+        return self.draft.engine.arrays(query)["n"].astype(float)
+
     def is_array(self, subset: Family) -> bool:
         """Whether the set's cells are few enough to be read as an array."""
         return self.cells(self._numbers[subset]) <= ARRAY_CELLS
@@ -152,6 +170,26 @@ class SubsetCounts(FamilyCounts):
         )
         return self
 
+    def changed_to(self, subsets: Collection[Family]) -> SubsetCounts:
+        """A table for other sets in place of this one; what was counted of them is taken over."""
+        engine, old = self.draft.engine, f"{self.name}_before"
+        engine.execute(f"ALTER TABLE {self.table} RENAME TO {identifier(old)}")
+        result = SubsetCounts(self.draft, self.encoded, subsets, self.name)
+        moved = {self._numbers[s]: result._numbers[s] for s in subsets if self.has(s)}
+        result._arrays = {new: self._arrays[n] for n, new in moved.items() if n in self._arrays}
+        result._room -= sum(array.nbytes for array in result._arrays.values())
+        listed = {"before": list(moved), "now": list(moved.values())}
+        view = self.draft.table(f"{self.name}_moved")
+        engine.create_table(view, {k: np.array(v, np.int64) for k, v in listed.items()})
+        engine.execute(
+            f"INSERT INTO {result.table} SELECT m.now, c.key, c.n "
+            f"FROM {self.draft.table(old)} AS c JOIN {view} AS m ON m.before = c.position "
+            "ORDER BY m.now, c.key"
+        )
+        engine.execute(f"DROP TABLE {self.draft.table(old)}")
+        engine.execute(f"DROP TABLE {view}")
+        return result
+
 
 def count_subsets(
     draft: Draft,
@@ -162,6 +200,15 @@ def count_subsets(
 ) -> SubsetCounts:
     """One pass: every block of the plan counted, its sets summed out and inserted."""
     counts = SubsetCounts(draft, encoded, subsets)
+    count_into(counts, blocks, advance)
+    return counts
+
+
+def count_into(
+    counts: SubsetCounts, blocks: Sequence[Block], advance: Callable[[], None] = lambda: None
+) -> None:
+    """The pass, for sets that have their place in the table already."""
+    draft, encoded = counts.draft, counts.encoded
     numbers = {s: number for number, s in counts.families.items()}
     waiting: dict[int, Array] = {}
     for block in blocks:
@@ -177,4 +224,3 @@ def count_subsets(
         advance()
     if waiting:
         counts.put(dict(sorted(waiting.items())))
-    return counts

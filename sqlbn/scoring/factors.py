@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Role = Literal["base", "cell", "parents", "child", "sparse"]
+Role = Literal["base", "cell", "parents", "child", "sparse", "group"]
 # The roles of tables that have a row for every key.
-COMPLETE = ("base", "child")
+COMPLETE = ("base", "child", "group")
 
 # Log probabilities that a complete table may hold; past that, deep levels of back-off hold only
 # the cells that were seen and are joined one after the other. Complete tables score faster (54
@@ -32,7 +32,8 @@ class Factor:
     `members` are the attributes whose probabilities are multiplied into it.
 
     In an averaging model the key starts with the number of a super parent's value: a `child` has
-    a row for every key, a `sparse` one only for what was seen.
+    a row for every key, a `sparse` one only for what was seen. In a collection a `group` is a
+    block of a table for one repeat of the turns (`level`); several blocks may share a number.
     """
 
     number: int

@@ -55,7 +55,7 @@ class FactorTables:
             family = self._counts.families[member]
             level = complete_level(family, self._slots, n_classes, self._most)
             logs = self._logs(family, level)
-            total += _spread(logs, family[: level + 1], factor.variables)
+            total += spread(logs, family[: level + 1], factor.variables)
         flat = total.reshape(-1, n_classes)
         columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
         for j in range(n_classes):
@@ -106,7 +106,7 @@ class FactorTables:
         )
 
 
-def _spread(logs: Array, family: Sequence[int], variables: Sequence[int]) -> Array:
+def spread(logs: Array, family: Sequence[int], variables: Sequence[int]) -> Array:
     """A factor's array laid out along the axes of a fused table."""
     order = sorted(range(len(family)), key=lambda a: variables.index(family[a]))
     turned = np.transpose(logs, [*order, logs.ndim - 1])

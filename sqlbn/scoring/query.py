@@ -17,6 +17,8 @@ from sqlbn.encode.codebook import (
 from sqlbn.quoting import identifier, literal
 from sqlbn.scoring.average_query import averaged_scores
 from sqlbn.scoring.batches import BATCH, joined_batch
+from sqlbn.scoring.collected import Collected
+from sqlbn.scoring.collection_query import CollectionQuery
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.smoothing import Smoothing, silent_codes
@@ -49,6 +51,7 @@ class Scorer:
     factors: tuple[Factor, ...]
     smoothing: Smoothing
     supers: SuperParents | None = None
+    collected: Collected | None = None
 
     @property
     def tables(self) -> BookTables:
@@ -58,6 +61,8 @@ class Scorer:
     @property
     def used(self) -> list[int]:
         """The attributes that a prediction looks at."""
+        if self.collected is not None:
+            return self.collected.used(self.factors)
         return sorted({v for f in self.factors for v in (*f.variables, *f.members)})
 
 
@@ -107,6 +112,10 @@ def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder
     coded = _codes(scorer, relation, extra)
     if scorer.supers is not None:
         return averaged_scores(scorer, scorer.supers, coded, reorder)
+    if scorer.collected is not None and scorer.collected.n_turns:
+        return CollectionQuery(
+            scorer.prefix, scorer.log_prior, scorer.factors, scorer.collected, outer=reorder
+        ).rows(coded)
     keys = [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in scorer.factors]
     scored = render(
         "keys",

@@ -14,12 +14,14 @@ from sqlbn.encode.codebook import Codebook, is_inline
 from sqlbn.encode.types import plain_type, type_group
 from sqlbn.errors import ColumnError, StoreError
 from sqlbn.quoting import literal, relation_sql
+from sqlbn.scoring.collected import Collected
 from sqlbn.scoring.estimates import log_prior
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.query import Scorer
 from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.scoring.superparents import SuperParents
 from sqlbn.store.supers import read_supers
+from sqlbn.store.terms import read_collected
 from sqlbn.templates import render
 
 # Raised when the meaning of a stored table changes; a newer file is refused, an older one migrated.
@@ -53,6 +55,7 @@ class ModelSpec:
     parents: tuple[tuple[int, ...], ...]
     factors: tuple[Factor, ...]
     supers: SuperParents | None = None
+    collected: Collected | None = None
 
     @property
     def smoothing(self) -> Smoothing:
@@ -86,6 +89,7 @@ class ModelSpec:
             factors=self.factors,
             smoothing=self.smoothing,
             supers=self.supers,
+            collected=self.collected,
         )
 
     def cpt_sql(self, position: int, prefix: str | None) -> str:
@@ -163,7 +167,6 @@ def read_spec(draft: Draft) -> ModelSpec:
         for factor in spec.factors:
             if not all(v in known for v in (*factor.variables, *factor.members)):
                 raise ValueError(f"factor {factor.number} names an attribute that is not there")
-        _ = spec.smoothing
         return spec
     except (KeyError, ValueError, IndexError, TypeError) as error:
         if isinstance(error, StoreError):
@@ -181,7 +184,7 @@ def _read_spec(draft: Draft) -> ModelSpec:
         )
     classes = engine.rows(f'SELECT class, n, "column" FROM {table("classes")} ORDER BY code')
     names = tuple(str(row[0]) for row in classes)
-    books = _read_books(draft)
+    books, factors = _read_books(draft), _read_factors(draft)
     return ModelSpec(
         meta=meta,
         target=class_codebook(meta["target"], plain_type(meta["target_type"]), names),
@@ -196,8 +199,9 @@ def _read_spec(draft: Draft) -> ModelSpec:
             )
         ),
         parents=_read_parents(draft),
-        factors=_read_factors(draft),
+        factors=factors,
         supers=read_supers(draft, books),
+        collected=read_collected(draft, books, factors, Smoothing.of_meta(meta)),
     )
 
 
