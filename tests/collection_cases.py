@@ -13,7 +13,7 @@ import random_tables
 import reference
 import reference_collections
 from hypothesis import strategies as st
-from random_tables import TARGET, Case, cases, learn, near, parents_of, rounds_the_same
+from random_tables import TARGET, WEIGHT, Case, cases, learn, near, parents_of, rounds_the_same
 from reference_collections import Collection
 
 ARCHITECTURES = ("fanc", "spc", "spcr", "tc")
@@ -152,6 +152,30 @@ def made(names: Sequence[str], train: Sequence[Any], new: Sequence[Any], **optio
         rows,
         [{**dict(zip(names, row, strict=True)), TARGET: None} for row in new],
         options,
+    )
+
+
+def complete(seed: int, **options: Any) -> Case:
+    """Four attributes without missing values, some of which go together; new rows likewise."""
+    rng = random.Random(seed)
+
+    def row(values: str) -> list[str]:
+        a, b, c = rng.choices(values, k=3)
+        return [a, b, rng.choice((a, c)), rng.choice((b, "1"))]
+
+    train = [(*row("012"), rng.choice("pqr")) for _ in range(60)]
+    return made(("a", "b", "c", "d"), train, [row("0123") for _ in range(6)], **options)
+
+
+def weighted(seed: int) -> Case:
+    """The same for spcr, with weights, and every row twice."""
+    case = complete(seed, learner="spcr", weight=WEIGHT)
+    rng = random.Random(seed)
+    return replace(
+        case,
+        schema=case.schema.append(pa.field(WEIGHT, pa.float64())),
+        train=[{**row, WEIGHT: rng.choice((0.25, 0.25, 4.0))} for row in case.train * 2],
+        new=[{**row, WEIGHT: 1.0} for row in case.new],
     )
 
 
