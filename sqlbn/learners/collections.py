@@ -22,9 +22,7 @@ class Collection(Learner):
     has_backoff: ClassVar[bool] = False
 
     def __init__(self, parents: Any = None) -> None:
-        if parents is None:
-            raise OptionError(f"the learner {self.name} needs --parents FILE.toml")
-        self._collecting = Collecting("given", given=read_given(parents))
+        self._collecting = Collecting("given", given=read_given(parents or {}))
 
     @property
     def collecting(self) -> Collecting:

@@ -17,7 +17,7 @@ from sqlbn.quoting import literal
 from sqlbn.scoring.collected import START_TABLE, CollectionPlan, plan_collection
 from sqlbn.scoring.estimates import term_estimate
 from sqlbn.scoring.factors import Factor
-from sqlbn.scoring.parameters import spread
+from sqlbn.scoring.parameters import AttributeValues, spread
 from sqlbn.scoring.smoothing import Smoothing, silent_codes
 from sqlbn.scoring.super_tables import by_class
 from sqlbn.structure.terms import Term
@@ -34,23 +34,20 @@ class CountedTerms:
     smoothing: Smoothing
 
     @property
-    def gone(self) -> list[int | None]:
-        """For each attribute the code that is no value."""
-        encoded = self.counts.encoded
-        if not self.smoothing.ignores:
-            return [None] * encoded.n_attributes
-        return [self.smoothing.gone(code) for code in encoded.missing]
+    def values(self) -> AttributeValues:
+        """What the codes of each attribute are."""
+        return AttributeValues.of(self.counts.encoded, self.smoothing)
 
     def plan(self) -> CollectionPlan:
         """How these terms are scored."""
-        encoded = self.counts.encoded
+        values, counts = self.values, self.counts
         return plan_collection(
             self.terms,
-            [card + 1 for card in encoded.cards[:-1]],
-            self.gone,
-            self.counts.n_classes,
-            encoded.rows,
-            self.counts.is_array,
+            values.slots,
+            values.gone,
+            counts.n_classes,
+            counts.encoded.rows,
+            counts.is_array,
         )
 
 
@@ -60,8 +57,8 @@ class CollectionTables:
     def __init__(self, counted: CountedTerms, draft: Draft) -> None:
         self._counts, self._smoothing, self._draft = counted.counts, counted.smoothing, draft
         self.plan = counted.plan()
-        self._collected, self._gone = self.plan.collected, counted.gone
-        self._cards, self._n_classes = counted.counts.encoded.cards, counted.counts.n_classes
+        self._collected, self._n_classes = self.plan.collected, counted.counts.n_classes
+        self._gone, self._n_values = counted.values.gone, counted.values.n_values
         self._sparse = frozenset(self._collected.sparse)
         self._by_parents: dict[tuple[int, ...], list[Term]] = {}
         for term in self.plan.terms:
@@ -83,9 +80,6 @@ class CollectionTables:
 
     # -- estimates ---------------------------------------------------------------------------
 
-    def _n_values(self, attribute: int) -> int:
-        return self._cards[attribute] - (self._gone[attribute] is not None)
-
     def _weight(self, term: Term) -> float:
         return term.weight / self._heaviest[term.child]
 
@@ -95,7 +89,7 @@ class CollectionTables:
         counts = self._counts.array_of(term.family)
         axes = [term.family.index(v) for v in family]
         turned = np.transpose(counts, [*axes, len(family)])
-        m = self._smoothing.m_of(self._n_values(term.child))
+        m = self._smoothing.m_of(self._n_values[term.child])
         found = term_estimate(turned, m, [self._gone[v] for v in family])
         return found * self._weight(term)
 
@@ -127,7 +121,7 @@ class CollectionTables:
             repeat[start : start + c.n_numbers + 1] = again
         for at, term in enumerate(c.sparse, c.large_offsets[-1]):
             child[at] = term.child
-            unseen[at] = self._weight(term) / self._n_values(term.child)
+            unseen[at] = self._weight(term) / self._n_values[term.child]
         columns: dict[str, Array] = {
             "key": np.arange(c.n_keys, dtype=np.uint32),
             "number": numbers,
@@ -178,7 +172,7 @@ class CollectionTables:
                 packed_sql([alias[v] for v in part], [c.slots[v] for v in part])
                 for part in (family, term.parents)
             ]
-            n_values = self._n_values(term.child)
+            n_values = self._n_values[term.child]
             self._draft.engine.run(
                 "collection_sparse",
                 table=self._draft.table(factor.table),

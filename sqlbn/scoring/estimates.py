@@ -27,16 +27,16 @@ def log_factor(counts: Array, m: float, backoff: Backoff, gone: Sequence[int | N
     has one slot more, for unseen values. Back-off walks the parents in their order:
     `cell` stops where the value was not seen with the parents' values, `parents` where these were
     not seen together; `none` is without. `gone` has for each axis but the last the code that is
-    no value: it is not counted, and where x is it (without back-off: where any is) the logarithm
-    is 0.
+    no value, which may need yet another slot: it is not counted, and where x is it (without
+    back-off: where any is) the logarithm is 0.
     """
     if backoff == "none":
         estimate = term_estimate(counts, m, gone)
         bare: Array = np.log(np.where(estimate > 0, estimate, 1.0))
         return bare
     gone = gone or [None] * (counts.ndim - 1)
-    n_values = counts.shape[0] - (gone[0] is not None)
-    padded = _padded(counts)
+    n_values = _n_values(counts, gone)
+    padded = _padded(counts, gone)
     if not n_values:
         return np.zeros_like(padded)
     result = None
@@ -60,8 +60,8 @@ def log_factor(counts: Array, m: float, backoff: Backoff, gone: Sequence[int | N
 def term_estimate(counts: Array, m: float, gone: Sequence[int | None] = ()) -> Array:
     """P(x | parents, y) without back-off, axes as in `log_factor`; 0 where a value is missing."""
     gone = gone or [None] * (counts.ndim - 1)
-    n_values = counts.shape[0] - (gone[0] is not None)
-    cells = _padded(counts)
+    n_values = _n_values(counts, gone)
+    cells = _padded(counts, gone)
     if not n_values:
         return np.zeros_like(cells)
     _silence(cells, gone)
@@ -71,9 +71,17 @@ def term_estimate(counts: Array, m: float, gone: Sequence[int | None] = ()) -> A
     return found
 
 
-def _padded(counts: Array) -> Array:
-    """A copy with one slot more on every axis but that of the class."""
-    return np.pad(counts.astype(float), [(0, 1)] * (counts.ndim - 1) + [(0, 0)])
+def _n_values(counts: Array, gone: Sequence[int | None]) -> int:
+    n_codes: int = counts.shape[0]
+    return n_codes - (gone[0] is not None and gone[0] < n_codes)
+
+
+def _padded(counts: Array, gone: Sequence[int | None]) -> Array:
+    """A copy with slots for what was not counted on every axis but that of the class."""
+    slots = [max(n, code or 0) + 1 for n, code in zip(counts.shape[:-1], gone, strict=True)]
+    found = np.zeros((*slots, counts.shape[-1]))
+    found[tuple(slice(n) for n in counts.shape)] = counts
+    return found
 
 
 def _silence(values: Array, gone: Sequence[int | None], by: float = 0.0) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.packing import packed_sql
 from sqlbn.draft import Draft
+from sqlbn.encode.encoded import Encoded
 from sqlbn.quoting import literal
 from sqlbn.scoring.estimates import log_factor
 from sqlbn.scoring.factors import Factor, complete_level, complete_values, plan_factors
@@ -19,17 +21,36 @@ from sqlbn.scoring.smoothing import Smoothing, silent_codes
 Array = npt.NDArray[Any]
 
 
+@dataclass(frozen=True)
+class AttributeValues:
+    """What the codes of each attribute are: values, unseen, or `gone`, which counts as none."""
+
+    slots: tuple[int, ...]
+    gone: tuple[int | None, ...]
+    n_values: tuple[int, ...]
+
+    @staticmethod
+    def of(encoded: Encoded, smoothing: Smoothing) -> AttributeValues:
+        """The values of the attributes of a table of codes."""
+        cards = encoded.cards[:-1]
+        missing = encoded.missing if smoothing.ignores else (None,) * len(cards)
+        pairs = list(zip(cards, missing, strict=True))
+        return AttributeValues(
+            tuple(smoothing.slots(*pair) for pair in pairs),
+            tuple(smoothing.gone(*pair) for pair in pairs),
+            tuple(smoothing.n_values(*pair) for pair in pairs),
+        )
+
+
 class FactorTables:
     """Makes the model's factors from counts: their tables, and the draft's `factors`."""
 
     def __init__(self, counts: FamilyCounts, smoothing: Smoothing) -> None:
         self._counts, self._smoothing = counts, smoothing
-        self._draft, self._cards = counts.draft, counts.encoded.cards
-        self._slots = [card + 1 for card in self._cards[:-1]]
+        self._draft = counts.draft
+        self._values = AttributeValues.of(counts.encoded, smoothing)
+        self._slots, self._gone = self._values.slots, self._values.gone
         self._most = complete_values(counts.encoded.rows)
-        # For each attribute the code that counts as no value.
-        missing = counts.encoded.missing if smoothing.ignores else (None,) * len(self._slots)
-        self._gone = [smoothing.gone(code) for code in missing]
 
     def make(self) -> list[Factor]:
         """Every table that scoring joins."""
@@ -65,18 +86,15 @@ class FactorTables:
     def _logs(self, family: Sequence[int], level: int) -> Array:
         """ln P(x | parents up to a level, y)."""
         attribute, smoothing = family[0], self._smoothing
-        counts, m = self._counts.array(attribute, level), self._m_of(attribute)
+        counts, m = (
+            self._counts.array(attribute, level),
+            self._smoothing.m_of(self._values.n_values[attribute]),
+        )
         gone = [self._gone[v] for v in family[: level + 1]]
         if smoothing.backoff == "none" and level < len(family) - 1:
             # The base of a chain without back-off: the parents' values were never seen.
             counts = np.zeros_like(counts)
         return log_factor(counts, m, smoothing.backoff, gone)
-
-    def _n_values(self, attribute: int) -> int:
-        return self._cards[attribute] - (self._gone[attribute] is not None)
-
-    def _m_of(self, attribute: int) -> float:
-        return self._smoothing.m_of(self._n_values(attribute))
 
     def _make_chain(self, factor: Factor) -> None:
         attribute = factor.members[0]
@@ -99,8 +117,8 @@ class FactorTables:
             classes=range(self._counts.n_classes),
             counts=self._counts.table,
             position=attribute,
-            m=literal(self._m_of(attribute)),
-            share=literal(self._smoothing.share_of(self._n_values(attribute))),
+            m=literal(self._smoothing.m_of(self._values.n_values[attribute])),
+            share=literal(self._smoothing.share_of(self._values.n_values[attribute])),
             present=[f"{alias[v]} <> {self._gone[v]}" for v in used if self._gone[v] is not None],
             silent=silent,
         )

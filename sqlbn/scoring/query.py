@@ -158,7 +158,8 @@ def _key(scorer: Scorer, factor: Factor) -> str:
         [scorer.books[v].slots for v in factor.variables],
     )
     child = factor.members[0]
-    gone = scorer.smoothing.gone(scorer.books[child].missing)
+    book = scorer.books[child]
+    gone = scorer.smoothing.gone(book.n_values, book.missing)
     if factor.role == "parents" and gone is not None:
         # Of a missing value the parents say nothing; no key, no join.
         listed = ", ".join(map(str, silent_codes(gone)))

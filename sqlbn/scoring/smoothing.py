@@ -49,19 +49,29 @@ class Smoothing:
         """What is added to the count of each of so many values; 0 where there is none."""
         return self.m_of(n_values) / n_values if n_values else 0.0
 
-    def gone(self, missing: int | None) -> int | None:
-        """The code that counts as no value, out of an attribute's missing code."""
-        return missing if self.ignores else None
+    def gone(self, n_codes: int, missing: int | None) -> int | None:
+        """The code that counts as no value; None where every code is a value.
+
+        `n_codes` and `missing` are those of training. Where that had no missing value, new rows
+        may still have one: it gets a code behind that of unseen values.
+        """
+        if not self.ignores:
+            return None
+        return missing if missing is not None else n_codes + 1
+
+    def slots(self, n_codes: int, missing: int | None) -> int:
+        """Codes that new rows may have."""
+        return max(n_codes, self.gone(n_codes, missing) or 0) + 1
 
     def n_values(self, n_codes: int, missing: int | None) -> int:
         """How many of an attribute's codes are values."""
-        return n_codes - (self.gone(missing) is not None)
+        return n_codes - (self.ignores and missing is not None)
 
 
 def silent_codes(gone: int | None) -> list[int]:
     """The codes that say nothing of an attribute: that of missing values where these are ignored.
 
-    The missing code is the last. Where it is the first too, training had no value at all, and
+    Where the missing code is the first, training had no value at all, and
     whatever comes at prediction is left out.
 
     >>> silent_codes(None), silent_codes(3), silent_codes(0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlbn.counts.packing import strides, unpacked_sql
@@ -63,6 +63,11 @@ class ModelSpec:
         return Smoothing.of_meta(self.meta)
 
     @property
+    def scored_books(self) -> tuple[Codebook, ...]:
+        """The codebooks under which new rows are scored."""
+        return scored_books(self.books, self.smoothing)
+
+    @property
     def log_prior(self) -> tuple[float, ...]:
         """ln P(y)."""
         return tuple(log_prior(self.class_counts, self.smoothing.m_of(len(self.class_counts))))
@@ -84,7 +89,7 @@ class ModelSpec:
             target=self.target,
             class_names=self.class_names,
             probability_columns=self.probability_columns,
-            books=self.books,
+            books=self.scored_books,
             log_prior=self.log_prior,
             factors=self.factors,
             smoothing=self.smoothing,
@@ -108,7 +113,7 @@ class ModelSpec:
                     "attribute": self.books[v].name,
                     "table": relation_sql(prefix, "cuts" if numeric else "categories"),
                     "label": "label" if numeric else "value",
-                    "gone": smoothing.gone(self.books[v].missing),
+                    "gone": self.books[v].missing if smoothing.ignores else None,
                 }
             )
         n_values = smoothing.n_values(self.books[position].n_values, self.books[position].missing)
@@ -132,6 +137,13 @@ class ModelSpec:
         if any(book.name == attribute for book in self.books):
             raise ColumnError(f"the attribute {attribute!r} was not selected; there is {names}")
         raise ColumnError(f"the model has no attribute {attribute!r}; it has {names}")
+
+
+def scored_books(books: Sequence[Codebook], smoothing: Smoothing) -> tuple[Codebook, ...]:
+    """Codebooks that tell missing values from unseen ones where the model leaves them out."""
+    if not smoothing.ignores:
+        return tuple(books)
+    return tuple(replace(b, missing=smoothing.gone(b.n_values, b.missing)) for b in books)
 
 
 def cpt_columns(names: Sequence[str]) -> list[str]:
@@ -184,7 +196,7 @@ def _read_spec(draft: Draft) -> ModelSpec:
         )
     classes = engine.rows(f'SELECT class, n, "column" FROM {table("classes")} ORDER BY code')
     names = tuple(str(row[0]) for row in classes)
-    books, factors = _read_books(draft), _read_factors(draft)
+    books, factors, smoothing = _read_books(draft), _read_factors(draft), Smoothing.of_meta(meta)
     return ModelSpec(
         meta=meta,
         target=class_codebook(meta["target"], plain_type(meta["target_type"]), names),
@@ -201,7 +213,7 @@ def _read_spec(draft: Draft) -> ModelSpec:
         parents=_read_parents(draft),
         factors=factors,
         supers=read_supers(draft, books),
-        collected=read_collected(draft, books, factors, Smoothing.of_meta(meta)),
+        collected=read_collected(draft, scored_books(books, smoothing), factors, smoothing),
     )
 
 

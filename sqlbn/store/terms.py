@@ -44,7 +44,7 @@ def read_collected(
     if "turns" not in draft.names():
         return None
     positions = {book.name: at for at, book in enumerate(books)}
-    gone = tuple(smoothing.gone(book.missing) for book in books)
+    gone = tuple(smoothing.gone(book.n_values, book.missing) for book in books)
     turns = [
         (role, Term(positions[attribute], tuple(positions[p] for p in parents)))
         for role, attribute, parents in draft.engine.rows(
