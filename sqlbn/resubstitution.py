@@ -71,9 +71,7 @@ def _probability(rows: str, counted: CountedTerms, prior: tuple[float, ...]) -> 
         tables = CollectionTables(counted, draft)
         tables.make()
         query = CollectionQuery(draft.prefix, prior, tables.plan.factors, tables.plan.collected)
-        scored = f"SELECT {NAMES.row} FROM {rows}"
-        if tables.plan.collected.n_turns:
-            scored = query.scores(f"SELECT * FROM {rows}", [])
+        scored = query.scores(f"SELECT * FROM {rows}", [])
         with engine.joins_as_written():
             found = engine.row(
                 render(

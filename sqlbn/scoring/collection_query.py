@@ -48,8 +48,12 @@ class CollectionQuery:
 
     def scores(self, rows: str, carried: Sequence[str]) -> str:
         """Log scores of rows that have a number and codes; some more of their columns are kept."""
-        terms, guarded = self._terms(rows, carried), self.collected.guarded
         scores = [f"{NAMES.score}{j}" for j in self._classes]
+        if not self.collected.n_turns:
+            priors = zip(self.log_prior, scores, strict=True)
+            sums = [{"sql": literal(prior), "alias": score} for prior, score in priors]
+            return render("added_up", by=[NAMES.row], carried=carried, sums=sums, terms=rows)
+        terms, guarded = self._terms(rows, carried), self.collected.guarded
         if self.collected.by_child:
             sums = [{"sql": f"sum({score})", "alias": score} for score in scores]
             by = [NAMES.row, NAMES.child]
