@@ -16,6 +16,9 @@ WITH cells AS (
     FROM {{ counts }}
     WHERE position = {{ position }}
   )
+  {% for condition in present %}
+  {{ "AND" if not loop.first else "WHERE" }} {{ condition }}
+  {% endfor %}
   GROUP BY ALL
 ),
 parents AS (
@@ -39,5 +42,10 @@ SELECT parents_key AS key
   , ln({{ share }} / (n_{{ j }} + {{ m }})) AS l_{{ j }}
   {% endfor %}
 FROM parents
+{% for code in silent %}
+UNION ALL
+SELECT {{ code }}{% for j in classes %}, 0{% endfor %}
+
+{% endfor %}
 {% endif %}
 ORDER BY key

@@ -8,6 +8,9 @@ WITH cells AS (
     n
   FROM {{ counts }}
   WHERE position = {{ position }}
+  {% for axis in axes if axis.gone is not none %}
+  AND {{ axis.code }} <> {{ axis.gone }}
+  {% endfor %}
 ),
 seen AS (
   SELECT DISTINCT {% for axis in axes %}{{ ", " if not loop.first }}c{{ loop.index0 }}{% endfor %}

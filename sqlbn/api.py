@@ -119,9 +119,12 @@ def fit(
 ) -> Model:
     """Learn a classifier of `target` from Parquet or CSV files, a database, Arrow or a data frame.
 
-    `learner` is nb, tan, kdb, skdb, ande or one of its short names (a1de, a2de-sw, …); without it
-    skdb, or kdb where `k` is given. `options` are those of `sqlbn fit`: `k`, `kmax`, `select`,
-    `loss`, `n`, `subsumption`, `weighted`, `min_count`, `attributes`, `loocv_sample`,
+    `learner` is nb, tan, kdb, skdb, ande or one of its short names (a1de, a2de-sw, …), fan,
+    superparent, or one of the collections fanc, spc, spcr, tc and collection; without it skdb, or
+    kdb where `k` is given. `options` are those of `sqlbn fit`: `k`, `kmax`, `select`, `loss`, `n`,
+    `subsumption`, `weighted`, `min_count`, `attributes`, `score`, `superparent`, `order`,
+    `parents_from_first`, `parents` (attribute → list of parent sets, each a list of names or a
+    mapping with `parents` and `weight`), `estimate`, `missing`, `loocv_sample`,
     `structure_sample`, `m`, `backoff`, `bins`, `weight`, `columns`, `exclude`, `categorical`,
     `numeric`, `keep`, `where`, `table`, `query`, and of the engine `memory_limit`, `threads`,
     `temp_dir`, `disk_limit`, `seed`. With a `store` the model is written to it under `name`.

@@ -5,24 +5,22 @@ With a selection, a second pass leaves every row out in turn and keeps the best 
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 
 import numpy as np
 
 from sqlbn.counts.counter import n_log_n
 from sqlbn.counts.cover import Family
+from sqlbn.counts.room import affordable
 from sqlbn.counts.subsets import (
     SubsetCounts,
     count_subsets,
     plan_subsets,
-    readable_bytes,
     subset_cost,
     subsets_of,
 )
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
-from sqlbn.errors import OptionError
 from sqlbn.learners.base import Averaging
 from sqlbn.progress import Progress
 from sqlbn.scoring.averaged import Averaged
@@ -37,13 +35,9 @@ def affordable_subsets(
     draft: Draft, encoded: Encoded, kept: Sequence[int], averaging: Averaging
 ) -> list[Family]:
     """The sets to count, or an error where their counts would not fit on the disk."""
-    subsets, room = subsets_of(kept, averaging.n + 1), _disk_room(draft)
-    cost = subset_cost(encoded, subsets)
-    if cost.n_bytes > room:
-        raise OptionError(
-            f"{cost}, but {readable_bytes(room)} of disk may be used: keep fewer attributes with "
-            "--attributes, use --n 1 or fewer --bins, or raise --disk-limit"
-        )
+    subsets = subsets_of(kept, averaging.n + 1)
+    remedy = "keep fewer attributes with --attributes, use --n 1 or fewer --bins"
+    affordable(draft, encoded, subsets, remedy)
     return subsets
 
 
@@ -86,12 +80,6 @@ def average_of(
         class_counts=tuple(class_counts),
         m=m,
     )
-
-
-def _disk_room(draft: Draft) -> int:
-    """Bytes that may be written to the scratch folder."""
-    limit = draft.engine.settings.disk_bytes
-    return limit if limit is not None else shutil.disk_usage(draft.engine.scratch.folder).free
 
 
 def subset_mi(counts: SubsetCounts, subset: Family, class_counts: Sequence[float]) -> float:

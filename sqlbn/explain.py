@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlbn.api import open_for_fit, split_options
+from sqlbn.collecting import Collectable
 from sqlbn.counts.counter import block_statement
 from sqlbn.counts.families import family_statement
 from sqlbn.counts.margins import plan_margins
@@ -21,6 +22,7 @@ from sqlbn.progress import Progress
 from sqlbn.sources import open_source
 from sqlbn.store import StoreFile
 from sqlbn.store.spec import read_spec
+from sqlbn.structure.terms import families_of
 
 Step = tuple[str, str]
 
@@ -51,6 +53,10 @@ def fit_statements(
         averaging = chosen.make_learner().averaging
         if averaging is not None:
             return steps + _subset_steps(encoded, averaging)
+        collecting = chosen.make_learner().collecting
+        if collecting is not None:
+            names = tuple(book.name for book in prepared.books)
+            return steps + _collection_steps(encoded, Collectable(collecting, names))
         blocks = plan_margins(encoded, chosen.make_learner().uses_pairs)
         for number, block in enumerate(blocks, 1):
             title = f"pass 1, block {number} of {len(blocks)}: counts for structure"
@@ -73,6 +79,24 @@ def _subset_steps(encoded: Encoded, averaging: Averaging) -> list[Step]:
         (f"block {number} of {len(blocks)}: counts", block_statement(block, encoded))
         for number, block in enumerate(blocks, 1)
     ]
+
+
+def _collection_steps(encoded: Encoded, collectable: Collectable) -> list[Step]:
+    """The counting of a collection; what depends on counts, with the first as super parent."""
+    early, steps = collectable.early, []
+    d = encoded.n_attributes
+    terms = collectable.terms(range(d), collectable.named or 0) if d else []
+    later = [family for family in families_of(terms) if family not in set(early)]
+    for subsets, note in (
+        (early, ""),
+        (later, " (which sets these are, the counts before decide; here by the order of columns)"),
+    ):
+        blocks = plan_subsets(encoded, subsets)
+        steps += [
+            (f"block {number} of {len(blocks)}: counts{note}", block_statement(block, encoded))
+            for number, block in enumerate(blocks, 1)
+        ]
+    return steps
 
 
 def predict_statement(store: str | Path, name: str, data: Any, **options: Any) -> str:

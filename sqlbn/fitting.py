@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlbn.averaging import (
     affordable_subsets,
@@ -11,30 +12,34 @@ from sqlbn.averaging import (
     make_tables,
     single_information,
 )
+from sqlbn.collecting import REMEDY, Collectable, fit_collection
 from sqlbn.counts.counter import entropies, plan
 from sqlbn.counts.families import FamilyCounts, count_families
 from sqlbn.counts.margins import (
-    MARGINS,
     are_storable,
     count_margins,
+    keep_margins,
     margin_subsets,
     plan_margins,
 )
-from sqlbn.counts.subsets import SubsetCounts
+from sqlbn.counts.room import affordable
 from sqlbn.describing import fit_meta, write_structure
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.encoded import Encoded, discard, sampled
 from sqlbn.engines import DuckDBEngine
 from sqlbn.history import start_history
+from sqlbn.learners.base import Collecting, Learner
 from sqlbn.options import FitOptions
 from sqlbn.preparing import Encoding, Prepared, encode_rows, prepare, prepare_like
 from sqlbn.progress import Progress
 from sqlbn.scoring.averaged import Averaged
-from sqlbn.scoring.parameters import FactorTables, Smoothing
+from sqlbn.scoring.parameters import FactorTables
+from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.selecting import select, select_average
 from sqlbn.sources import Source
 from sqlbn.store.spec import ModelSpec, read_spec, write_meta
+from sqlbn.structure.forest import GammaSums, score_gains
 from sqlbn.structure.information import Information, information
 from sqlbn.structure.parents import Structure
 from sqlbn.structure.shape import Shape
@@ -66,7 +71,7 @@ def learn(
         encoded = encode_rows(engine, prepared, progress)
         shape = pattern.shape if pattern is not None else None
         try:
-            fit = _fit_product if options.make_learner().averaging is None else _fit_average
+            fit = _way_of(options.make_learner())
             chosen = fit(draft, encoded, prepared, options, progress, shape)
         finally:
             discard(engine, encoded)
@@ -78,13 +83,23 @@ def learn(
         raise
 
 
+def _way_of(learner: Learner) -> Callable[..., dict[str, Any]]:
+    """The road from codes to tables that a learner takes."""
+    if learner.averaging is not None:
+        return _fit_average
+    return _fit_collection if learner.collecting is not None else _fit_product
+
+
 def _check_room(draft: Draft, prepared: Prepared, options: FitOptions) -> None:
     """Refuse counts that will not fit on the disk before the rows are read for them."""
-    averaging = options.make_learner().averaging
-    if averaging is None or averaging.attributes is not None:
-        return  # which attributes are kept is known only after counting
-    codes = prepared.counted()
-    affordable_subsets(draft, codes, range(codes.n_attributes), averaging)
+    learner, codes = options.make_learner(), prepared.counted()
+    learner.check([book.name for book in prepared.books])
+    averaging, collecting = learner.averaging, learner.collecting
+    # Which attributes an averaging learner keeps may be known only after counting.
+    if averaging is not None and averaging.attributes is None:
+        affordable_subsets(draft, codes, range(codes.n_attributes), averaging)
+    if collecting is not None:
+        affordable(draft, codes, _collectable(prepared, collecting).early, REMEDY)
 
 
 def _fit_product(
@@ -94,10 +109,12 @@ def _fit_product(
     options: FitOptions,
     progress: Progress,
     shape: Shape | None,
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """A product of P(x | parents, y): structure, counts of families, tables; what was chosen."""
+    learner = options.make_learner()
     info = _information(draft, encoded, prepared, options, progress)
-    structure = options.make_learner().structure(info) if shape is None else shape.structure
+    info = replace(info, names=tuple(book.name for book in prepared.books))
+    structure = learner.structure(info) if shape is None else shape.structure
     families = (
         {i: (i, *parents) for i, parents in enumerate(structure.parents)}
         if shape is None
@@ -108,7 +125,7 @@ def _fit_product(
     if shape is None:
         counts, shape = _selected(counts, structure, prepared, options, progress)
     finish_product(counts, prepared.books, info, shape.structure, options.smoothing, progress)
-    return shape.chosen
+    return {**shape.chosen, **learner.chosen(info, shape.structure)}
 
 
 def finish_product(
@@ -133,7 +150,7 @@ def _fit_average(
     options: FitOptions,
     progress: Progress,
     shape: Shape | None,
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """A mean of products: counts of all small sets of attributes, tables; what was chosen."""
     learner, d = options.make_learner(), encoded.n_attributes
     averaging = learner.averaging
@@ -155,7 +172,7 @@ def _fit_average(
     )
     if info is None:
         info = single_information(averaged.counts, d, prepared.class_counts)
-        keep_singles(averaged.counts)
+        keep_margins(averaged.counts, pairs=False)
     structure = learner.structure(info)
     chosen = shape.chosen if shape is not None else {}
     if learner.selection is not None and shape is None:
@@ -180,16 +197,38 @@ def finish_average(
     write_structure(averaged.counts.draft, books, info, structure, set(averaged.kept))
 
 
-def keep_singles(counts: SubsetCounts) -> None:
-    """Margins of single attributes that were counted with everything else."""
-    d = counts.encoded.n_attributes
-    margins = SubsetCounts(
-        counts.draft, counts.encoded, margin_subsets(counts.encoded, False), MARGINS
+def _fit_collection(
+    draft: Draft,
+    encoded: Encoded,
+    prepared: Prepared,
+    options: FitOptions,
+    progress: Progress,
+    shape: Shape | None,
+) -> dict[str, Any]:
+    """A product of sums: counts of the sets that the terms need, tables; what was chosen."""
+    collecting = options.make_learner().collecting
+    assert collecting is not None
+    model = fit_collection(
+        draft,
+        encoded,
+        _collectable(prepared, collecting),
+        prepared.class_counts,
+        options.smoothing,
+        progress,
+        shape,
     )
-    counts.draft.engine.execute(
-        f"INSERT INTO {margins.table} SELECT * FROM {counts.table} WHERE position < {d}"
-    )
-    margins.describe("margin_families")
+    found = model.shape
+    write_structure(draft, prepared.books, model.info, found.structure, set(found.selected))
+    return super_parent_of(found, prepared.books)
+
+
+def super_parent_of(shape: Shape, books: Sequence[Codebook]) -> dict[str, Any]:
+    """The super parent of a collection, for the meta table."""
+    return {} if shape.super_parent is None else {"superparent": books[shape.super_parent].name}
+
+
+def _collectable(prepared: Prepared, collecting: Collecting) -> Collectable:
+    return Collectable(collecting, tuple(book.name for book in prepared.books))
 
 
 def _information(
@@ -200,7 +239,8 @@ def _information(
     Where the structure is found from a sample, or the pairs are too many to be stored, the margins
     are those of single attributes.
     """
-    pairs = options.make_learner().uses_pairs
+    learner = options.make_learner()
+    pairs = learner.uses_pairs
     sample = options.structure_sample
     stored = (sample is None or sample >= encoded.rows) and are_storable(
         encoded, margin_subsets(encoded, pairs)
@@ -210,7 +250,7 @@ def _information(
     if stored or not pairs:
         with progress.stage("structure", title, encoded.rows, len(blocks)):
             margins, info = count_margins(
-                draft, encoded, pairs, prepared.class_counts, progress.advance
+                draft, encoded, pairs, prepared.class_counts, learner.score, progress.advance
             )
     else:
         margins, _ = count_margins(draft, encoded, False, prepared.class_counts)
@@ -223,14 +263,20 @@ def _information_of_rows(
     engine: DuckDBEngine, encoded: Encoded, options: FitOptions, progress: Progress, title: str
 ) -> Information:
     """MI and CMI of the rows, or of a sample of them, from counts that are not kept."""
-    d = encoded.n_attributes
+    d, learner = encoded.n_attributes, options.make_learner()
     rows = sampled(engine, encoded, options.structure_sample)
-    blocks = plan(options.make_learner().families(d), rows)
+    blocks = plan(learner.families(d), rows)
+    gammas = GammaSums(rows.cards) if learner.score == "bayes" else None
     try:
         with progress.stage("structure", title, rows.rows, len(blocks)):
-            sums = entropies(engine, rows, blocks, progress.advance)
-            total = engine.row(f"SELECT {rows.total_sql} FROM {rows.relation}")[0]
-            return information(sums, d, float(total))
+            watched = (gammas.add,) if gammas is not None else ()
+            sums = entropies(engine, rows, blocks, progress.advance, *watched)
+            total = float(engine.row(f"SELECT {rows.total_sql} FROM {rows.relation}")[0])
+            info = information(sums, d, total)
+            if learner.score is None:
+                return info
+            scored = gammas.sums if gammas is not None else sums
+            return replace(info, gains=score_gains(learner.score, scored, rows.cards, total))
     finally:
         if rows is not encoded:
             discard(engine, rows)

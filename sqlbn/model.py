@@ -86,6 +86,13 @@ class Model:
         return shape_of(self._draft, self._spec)
 
     @property
+    def terms(self) -> pa.Table | None:
+        """`attribute, parents, weight`: the parent sets of a collection; None for other models."""
+        if "terms" not in self._draft.names():
+            return None
+        return self._table("terms", "rowid")
+
+    @property
     def loocv(self) -> pa.Table | None:
         """`k, n_attributes, loss, value`: the leave-one-out surface of a selective learner."""
         if "loocv" not in self._draft.names():

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlbn.encode.profile import Choices
 from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
-from sqlbn.learners.registry import switch
-from sqlbn.scoring.parameters import Smoothing
+from sqlbn.learners.base import Smooths
+from sqlbn.learners.registry import smoothed_learners, switch
+from sqlbn.scoring.smoothing import Backoff, Smoothing, checked_estimate, checked_missing
 from sqlbn.sources import Source
 
 DEFAULT_LEARNER = "skdb"
@@ -32,6 +33,13 @@ class FitOptions:
     weighted: bool | None = None
     min_count: int | None = None
     attributes: int | None = None
+    score: str | None = None
+    superparent: str | None = None
+    order: str | None = None
+    parents_from_first: int | None = None
+    parents: Mapping[str, Any] | None = None
+    estimate: str | None = None
+    missing: str | None = None
     loocv_sample: int | None = None
     structure_sample: int | None = None
     m: float = 1.0
@@ -62,15 +70,33 @@ class FitOptions:
         learner = self.make_learner()
         for option, useful in (
             ("loocv_sample", learner.selection is not None),
-            ("structure_sample", learner.uses_pairs),
+            ("structure_sample", learner.uses_pairs and learner.collecting is None),
         ):
             size = getattr(self, option)
             if size is not None and size < 1:
                 raise OptionError(f"{switch(option)} {size}: give at least 1 row")
             if size is not None and not useful:
                 raise OptionError(f"{switch(option)} does nothing for the learner {self.learner}")
-        if learner.averaging is not None and self.backoff != "cell":
+        backs_off = learner.has_backoff and learner.averaging is None
+        if not backs_off and self.backoff != "cell":
             raise OptionError(f"--backoff does nothing for the learner {self.learner}")
+        self._check_smoothing(learner)
+
+    def _check_smoothing(self, learner: Learner) -> None:
+        """Refuse an estimate or a policy for missing values that this learner cannot have."""
+        for option in ("estimate", "missing"):
+            if getattr(self, option) is not None and learner.smooths is None:
+                takers = ", ".join(smoothed_learners())
+                raise OptionError(
+                    f"{switch(option)} is not for the learner {self.learner}; it goes with {takers}"
+                )
+        smoothing = self.smoothing
+        if smoothing.estimate == "laplace" and self.m != 1.0:
+            raise OptionError(
+                f"--m {self.m} does nothing with Laplace estimates; use --estimate m with it"
+            )
+        if smoothing.ignores and smoothing.backoff == "parents":
+            raise OptionError("--missing ignore goes with --backoff cell, not with parents")
 
     def make_learner(self) -> Learner:
         """The learner these options ask for."""
@@ -86,12 +112,25 @@ class FitOptions:
             weighted=self.weighted or None,
             min_count=self.min_count,
             attributes=self.attributes,
+            score=self.score,
+            superparent=self.superparent,
+            order=self.order,
+            parents_from_first=self.parents_from_first,
+            parents=self.parents,
         )
 
     @property
     def smoothing(self) -> Smoothing:
         """How counts become probabilities."""
-        return Smoothing(float(self.m), "parents" if self.backoff == "parents" else "cell")
+        learner = self.make_learner()
+        usual = learner.smooths or Smooths()
+        backoff: Backoff = "parents" if self.backoff == "parents" else "cell"
+        return Smoothing(
+            float(self.m),
+            backoff if learner.has_backoff else "none",
+            checked_estimate(self.estimate) if self.estimate is not None else usual.estimate,
+            checked_missing(self.missing) if self.missing is not None else usual.missing,
+        )
 
     def uses(self, name: str) -> bool:
         """Whether a column matters to this fit."""

@@ -50,7 +50,13 @@ class Prepared:
 
     def counted(self) -> Encoded:
         """A stand-in for the codes where only their shape matters."""
-        return Encoded("", self.cards, self.training.rows, self.training.weights is not None)
+        return Encoded(
+            "",
+            self.cards,
+            self.training.rows,
+            self.training.weights is not None,
+            missing=tuple(b.missing for b in self.books),
+        )
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pytest
 import sqlbn
 
 # Helpers with assertions of their own, which should say what they found.
-pytest.register_assert_rewrite("random_tables", "ande_cases")
+pytest.register_assert_rewrite("random_tables", "ande_cases", "collection_cases")
 
 ROOT = Path(__file__).resolve().parent.parent
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -34,6 +34,19 @@ CHAIN = {
     "position": 3,
     "m": "1e0",
     "share": "0.25e0",
+    "present": [],
+    "silent": [],
+}
+SPARSE_TERM = {
+    **{
+        name: CHAIN[name]
+        for name in ("key", "parents_key", "axes", "classes", "counts", "position")
+    },
+    "table": '"model"."factor_3"',
+    "offset": "12::BIGINT",
+    "weight": "0.5e0",
+    "m": "3e0",
+    "share": "1e0",
 }
 LOO = {
     "table": "loo_7",
@@ -62,6 +75,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "back-off by cell": ("chain_factor", {**CHAIN, "role": "cell"}),
     "back-off by parents": ("chain_factor", {**CHAIN, "role": "parents"}),
+    "no back-off, missing values ignored": (
+        "chain_factor",
+        {**CHAIN, "role": "parents", "present": ["c0 <> 2", "c1 <> 3"], "silent": [3]},
+    ),
     "a block of two attributes and the class": (
         "count_block",
         {"key": "((x0::UINTEGER)*5+x1)*2+y", "total": "count(*)", "relation": "encoded"},
@@ -80,6 +97,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
                     "attribute": 'it\'s "it"',
                     "table": '"m".categories',
                     "label": "value",
+                    "gone": 2,
                 },
                 {
                     "code": "(key // 2 % 3)",
@@ -87,6 +105,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
                     "attribute": "class",
                     "table": '"m".cuts',
                     "label": "label",
+                    "gone": None,
                 },
             ],
             "class_code": "(key % 2)",
@@ -253,15 +272,20 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "coded": "SELECT * FROM coded",
         },
     ),
-    "rows of two classes and the sums of their super parents": (
-        "average",
+    "rows of two classes, scored once where they are equal": (
+        "rejoined",
         {
-            **AVERAGE,
+            "names": NAMES,
+            "identity": IDENTITY,
             "coded": "SELECT * FROM coded",
-            "sums": "SELECT * FROM sums",
+            "scored": SCORED,
+            "scores": ["__sqlbn_s0", "__sqlbn_s1"],
             "spent": ["__sqlbn_c0", "__sqlbn_c1", "__sqlbn_i0"],
-            "least": "1e-300",
         },
+    ),
+    "two classes and the sums of their super parents": (
+        "average",
+        {**AVERAGE, "sums": "SELECT * FROM sums", "least": "1e-300"},
     ),
     "sums of two classes over super parents": (
         "average_sums",
@@ -273,9 +297,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "rows in which attribute 0 may imply attribute 1": (
-        "average_rows",
+        "distinct_rows",
         {
-            **AVERAGE,
+            "names": NAMES,
+            "identity": IDENTITY,
             "codes": [
                 {"sql": "s.__sqlbn_c0", "alias": "__sqlbn_c0"},
                 {
@@ -295,17 +320,53 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             ],
         },
     ),
-    "two attributes and naive Bayes as super parents, a sparse factor": (
-        "average_terms",
+    "two attributes and naive Bayes as super parents": (
+        "unfold",
         {
-            **AVERAGE,
-            "keys": [{"sql": "(p.number::UINTEGER)*4+k.__sqlbn_p0", "alias": "__sqlbn_k0"}],
+            "names": NAMES,
+            "carried": ["__sqlbn_i0"],
+            "items": [
+                {"sql": "p.level", "alias": "__sqlbn_level"},
+                {"sql": "(p.number::UINTEGER)*4+k.__sqlbn_p0", "alias": "__sqlbn_k0"},
+                {"sql": "p.l_0", "alias": "__sqlbn_s0"},
+            ],
             "packed": [{"sql": "__sqlbn_c1::UINTEGER", "alias": "__sqlbn_p0"}],
-            "divided": range(2),
-            "supers": ["0 + (__sqlbn_c0)", "3 + (__sqlbn_c1)", "7 + (0)"],
+            "turns": ["0 + (__sqlbn_c0)", "3 + (__sqlbn_c1)", "7 + (0)"],
             "coded": "SELECT * FROM coded",
             "table": "m.predict_super",
         },
+    ),
+    "the terms of a collection added up by attribute": (
+        "added_up",
+        {
+            "by": ["__sqlbn_row", "__sqlbn_child"],
+            "carried": ["__sqlbn_i0"],
+            "sums": [{"sql": f"sum(__sqlbn_s{j})", "alias": f"__sqlbn_s{j}"} for j in range(2)],
+            "terms": "SELECT * FROM terms",
+        },
+    ),
+    "seen cells of a sparse term, missing values ignored": (
+        "collection_sparse",
+        {**SPARSE_TERM, "role": "cell", "present": ["c0 <> 2", "c1 <> 3"]},
+    ),
+    "seen parents of a sparse term": (
+        "collection_sparse",
+        {**SPARSE_TERM, "role": "parents", "present": []},
+    ),
+    "training rows of two classes, two attributes, weighted": (
+        "rows_by_class",
+        {
+            "table": "rows_8",
+            "names": NAMES,
+            "codes": [{"sql": f"x{v}", "alias": f"__sqlbn_c{v}"} for v in range(2)],
+            "classes": range(2),
+            "total": "sum(w)",
+            "relation": "encoded",
+        },
+    ),
+    "the probability of training rows of two classes": (
+        "resubstitution",
+        {"names": NAMES, "classes": range(2), "scored": SCORED, "rows": "rows_8"},
     ),
     "a chunk of rows in which attribute 0 may imply attribute 1": (
         "average_loo_rows",

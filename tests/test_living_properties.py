@@ -167,6 +167,13 @@ OTHERS = [
     {"learner": "a1de-sw", "min_count": 1},
     {"learner": "a2de", "attributes": 3},
     {"learner": "a1de", "select": "attributes"},
+    {"learner": "fan", "score": "bayes"},
+    {"learner": "superparent"},
+    {"learner": "fanc", "order": "gain", "parents_from_first": 2},
+    {"learner": "spc"},
+    {"learner": "spcr", "missing": "value"},
+    {"learner": "tc", "order": "mi", "estimate": "m"},
+    {"learner": "kdb", "k": 2, "missing": "ignore", "estimate": "laplace"},
 ]
 
 
@@ -175,7 +182,7 @@ def test_every_learner_lives(options: dict[str, Any]) -> None:
     @examples(8)
     @given(cases(), st.integers(0, 2**32))
     def check(case: Case, seed: int) -> None:
-        kept = {k: v for k, v in case.options.items() if k not in ("learner", "k", "backoff")}
+        kept = {k: v for k, v in case.options.items() if k not in ("learner", "k", "backoff", "m")}
         case = replace(case, options={**kept, **options})
         rng = random.Random(seed)
         inside = start(case, rng)

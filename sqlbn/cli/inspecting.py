@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -131,10 +132,12 @@ def drop(
 def print_model(model: Model, most: int | None = None) -> None:
     """What a model is, for people."""
     meta = model.meta
-    options = ", ".join(f"{key} {value}" for key, value in meta["options"].items())
+    options = ", ".join(_told(key, value) for key, value in meta["options"].items())
     if "selected_k" in meta:
         k = f"k {meta['selected_k']}, " if meta["learner"] != "ande" else ""
         options += f"; chosen: {k}{meta['selected_attributes']} attributes"
+    if "superparent" in meta and meta["options"].get("superparent") != meta["superparent"]:
+        options += f"; chosen: superparent {meta['superparent']}"
     skipped = f" ({meta['rows_skipped']:,} skipped)" if meta["rows_skipped"] else ""
     typer.echo(f"{meta['learner']} ({options}) of {meta['target']!r}")
     changes = model.history.num_rows - 1
@@ -147,15 +150,27 @@ def print_model(model: Model, most: int | None = None) -> None:
     header = ["attribute", "kind", "values", "mi", "used", "parents"]
     if meta["learner"] == "ande":  # all take turns
         header, rows = header[:-1], [row[:-1] for row in rows]
+    if model.terms is not None:
+        header = [*header[:-1], "parent sets"]
     typer.echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
         typer.echo(f"… {len(rows)} attributes in all")
 
 
+def _told(option: str, value: Any) -> str:
+    if option == "parents":
+        return f"parents of {len(value)} attributes"
+    return f"{option.replace('_', ' ')} {value}"
+
+
 def _attribute_rows(model: Model) -> list[list[Any]]:
+    """Attributes by rank; with their parents, or where these are many sets with their number."""
     parents: dict[str, list[str]] = {}
     for row in model.parents.to_pylist():
         parents.setdefault(row["attribute"], []).append(row["parent"])
+    if model.terms is not None:
+        sets = Counter(row["attribute"] for row in model.terms.to_pylist())
+        parents = {name: [str(number)] for name, number in sets.items()}
     ranked = sorted(model.attributes.to_pylist(), key=lambda row: row["rank"])
     return [
         [
@@ -176,4 +191,5 @@ def _as_dict(model: Model) -> dict[str, Any]:
         "classes": model.classes.to_pylist(),
         "attributes": model.attributes.to_pylist(),
         "parents": model.parents.to_pylist(),
+        **({"terms": model.terms.to_pylist()} if model.terms is not None else {}),
     }

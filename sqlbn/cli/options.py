@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from sqlbn.cli.parents_file import read_parents
 from sqlbn.cli.state import STATE
 
 
@@ -36,8 +37,9 @@ LearnerName = Annotated[
     typer.Option(
         "--learner",
         "-l",
-        help="nb, tan, kdb, skdb, ande, or the paper's names for ande: a1de, a2de, with -s, -w or "
-        "-sw at the end. [default: skdb; kdb where --k is given]",
+        help="nb, tan, kdb, skdb; ande, or the paper's names for it: a1de, a2de, with -s, -w or "
+        "-sw at the end; fan, superparent; the collections fanc, spc, spcr, tc, collection. "
+        "[default: skdb; kdb where --k is given]",
     ),
 ]
 K = Annotated[
@@ -93,6 +95,59 @@ MinCount = Annotated[
 Attributes = Annotated[
     int | None,
     typer.Option("--attributes", help="ande: use only this many, those that tell most."),
+]
+Score = Annotated[
+    str | None,
+    typer.Option("--score", help="fan: what links must raise, bic, aic or bayes. [default: bic]"),
+]
+SuperParent = Annotated[
+    str | None,
+    typer.Option(
+        "--superparent",
+        help="superparent, spc: the attribute, or auto, which takes the one that tells most "
+        "together with each other. [default: auto]",
+    ),
+]
+AttributeOrder = Annotated[
+    str | None,
+    typer.Option(
+        "--order",
+        help="fan, superparent, fanc, spc, spcr, tc: attributes in the order of the columns "
+        "(schema), of information with the class (mi), or of that together with each other "
+        "attribute (gain). [default: schema; fan, superparent: mi]",
+    ),
+]
+ParentsFromFirst = Annotated[
+    int | None,
+    typer.Option(
+        "--parents-from-first",
+        help="fanc, spc, spcr, tc: only this many attributes, the first in order, may be parents.",
+    ),
+]
+Parents = Annotated[
+    Path | None,
+    typer.Option(
+        "--parents",
+        metavar="FILE.toml",
+        help="collection: a table [parents] with the parent sets of attributes, such as "
+        'age = [[], ["sex"], {parents = ["sex", "race"], weight = 2.0}].',
+    ),
+]
+EstimateRule = Annotated[
+    str | None,
+    typer.Option(
+        "--estimate",
+        help="How counts become probabilities, m or laplace; not for skdb and ande. [default: m; "
+        "fan, superparent and collections: laplace]",
+    ),
+]
+MissingRule = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        help="A missing value is one of its own (value), or what contains it is left out (ignore); "
+        "not for skdb and ande. [default: value; fan, superparent and collections: ignore]",
+    ),
 ]
 StructureSample = Annotated[
     int | None, typer.Option("--structure-sample", help="Find parents from this many rows.")
@@ -178,6 +233,13 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("weighted", Weighted, False),
     ("min_count", MinCount, None),
     ("attributes", Attributes, None),
+    ("score", Score, None),
+    ("superparent", SuperParent, None),
+    ("order", AttributeOrder, None),
+    ("parents_from_first", ParentsFromFirst, None),
+    ("parents", Parents, None),
+    ("estimate", EstimateRule, None),
+    ("missing", MissingRule, None),
     ("loocv_sample", LoocvSample, None),
     ("structure_sample", StructureSample, None),
     ("m", M, None),
@@ -225,6 +287,8 @@ def learning(*leave_out: str) -> Callable[[Callable[..., None]], Callable[..., N
             wanted = {name: values.pop(name) for name, _, _ in chosen}
             for name in _ABOUT_TALKING:
                 wanted.pop(name, None)
+            if wanted.get("parents") is not None:
+                wanted["parents"] = read_parents(wanted["parents"])
             command(**values, options=given(**wanted))
 
         del called.__dict__["__wrapped__"]  # or typer would look through to the original

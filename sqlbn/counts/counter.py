@@ -16,18 +16,27 @@ from sqlbn.encode.encoded import Encoded
 from sqlbn.engines import DuckDBEngine
 from sqlbn.templates import render
 
+Array = npt.NDArray[Any]
+# Told of every family that is counted: its counts, or with a second array their spectrum.
+Watcher = Callable[[Family, Array, Array | None], None]
 
-def n_log_n(counts: npt.NDArray[Any], cells: npt.NDArray[Any] | None = None) -> float:
+
+def spectrum(counts: Array, cells: Array | None = None) -> tuple[Array, Array]:
+    """The different counts above 0, and how many cells hold each."""
+    if cells is None:
+        counts, cells = np.unique(counts[counts > 0], return_counts=True)
+    values = counts.astype(float)
+    positive = values > 0
+    return values[positive], cells[positive]
+
+
+def n_log_n(counts: Array, cells: Array | None = None) -> float:
     """Sum of n ln n over counts, or over a spectrum of counts.
 
     The same multiset of counts gives the same number to the last bit, whatever its order: equal
     columns tie exactly.
     """
-    if cells is None:
-        counts, cells = np.unique(counts[counts > 0], return_counts=True)
-    values = counts.astype(float)
-    positive = values > 0
-    values, cells = values[positive], cells[positive]
+    values, cells = spectrum(counts, cells)
     return math.fsum((values * np.log(values) * cells).tolist())
 
 
@@ -68,6 +77,7 @@ def entropies(
     encoded: Encoded,
     blocks: Sequence[Block],
     advance: Callable[[], None] = lambda: None,
+    watcher: Watcher = lambda family, counts, cells: None,
 ) -> dict[Family, float]:
     """Sum of n ln n of every family in a plan."""
     found: dict[Family, float] = {}
@@ -76,9 +86,11 @@ def entropies(
             counts = dense_counts(engine, block, encoded)
             for family, table in marginals(counts, block.variables, block.families):
                 found[family] = n_log_n(table)
+                watcher(family, table, None)
         else:
-            spectrum = engine.arrays(block_statement(block, encoded))
-            found[block.families[0]] = n_log_n(spectrum["n"], spectrum["cells"])
+            counted, family = engine.arrays(block_statement(block, encoded)), block.families[0]
+            found[family] = n_log_n(counted["n"], counted["cells"])
+            watcher(family, counted["n"], counted["cells"])
         advance()
     return found
 

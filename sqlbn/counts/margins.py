@@ -6,6 +6,7 @@ They are stored with the model, so that the structure can be found again when ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from sqlbn.counts.subsets import (
 )
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
+from sqlbn.structure.forest import GammaSums, Score, score_gains
 from sqlbn.structure.information import Information, information
 
 MARGINS = "margins"
@@ -45,25 +47,39 @@ def plan_margins(encoded: Encoded, pairs: bool) -> list[Block]:
 
 
 class MarginSums:
-    """Sums of n ln n of all margins, collected while they are counted or read."""
+    """Sums over the cells of all margins, collected while they are counted or read."""
 
-    def __init__(self, encoded: Encoded) -> None:
-        self._class_variable = encoded.class_variable
-        self._d = encoded.n_attributes
-        self.sums: dict[Family, float] = {}
+    def __init__(self, encoded: Encoded, score: Score | None) -> None:
+        self._encoded, self._score = encoded, score
+        self._sums: dict[Family, float] = {}
+        self._gammas = GammaSums(encoded.cards) if score == "bayes" else None
 
-    def observe(self, subset: Family, counts: Array) -> None:
-        """The array of a set: its attributes in order, then the class."""
-        y = self._class_variable
-        self.sums[(*subset, y)] = n_log_n(counts)
-        if len(subset) == 1:
-            self.sums[subset] = n_log_n(counts.sum(axis=1))
+    def observe(self, subset: Family, counts: Array, cells: Array | None = None) -> None:
+        """The counts of a set with the class: an array, or with `cells` a spectrum of counts."""
+        self._add((*subset, self._encoded.class_variable), counts, cells)
+        if len(subset) == 1 and cells is None:
+            self._add(subset, counts.sum(axis=1), None)
+
+    def observe_alone(self, attribute: int, counts: Array, cells: Array) -> None:
+        """The spectrum of a large attribute without the class."""
+        self._add((attribute,), counts, cells)
+
+    def _add(self, family: Family, counts: Array, cells: Array | None) -> None:
+        self._sums[family] = n_log_n(counts, cells)
+        if self._gammas is not None:
+            self._gammas.add(family, counts, cells)
 
     def information(self, class_counts: Sequence[float]) -> Information:
-        """MI and, where there are pairs, CMI."""
+        """MI; CMI where there are pairs; the gains of links where a score asks for them."""
         classes = np.asarray(class_counts, float)
-        self.sums[(self._class_variable,)] = n_log_n(classes)
-        return information(self.sums, self._d, float(classes.sum()))
+        d, total = self._encoded.n_attributes, float(classes.sum())
+        self._add((self._encoded.class_variable,), classes, None)
+        info = information(self._sums, d, total)
+        if self._score is None or info.cmi is None:
+            return info
+        sums = self._gammas.sums if self._gammas is not None else self._sums
+        gains = score_gains(self._score, sums, self._encoded.cards, total)
+        return replace(info, gains=gains)
 
 
 def count_margins(
@@ -71,32 +87,58 @@ def count_margins(
     encoded: Encoded,
     pairs: bool,
     class_counts: Sequence[float],
+    score: Score | None = None,
     advance: Callable[[], None] = lambda: None,
 ) -> tuple[SubsetCounts, Information]:
     """One pass over the rows: the margins in the draft's table, and what they tell."""
-    subsets, sums = margin_subsets(encoded, pairs), MarginSums(encoded)
+    subsets, sums = margin_subsets(encoded, pairs), MarginSums(encoded, score)
     blocks = plan_subsets(encoded, subsets)
-    margins = count_subsets(draft, encoded, subsets, blocks, advance, MARGINS, sums.observe)
-    _observe_sparse(margins, sums)
+    seen: set[Family] = set()
+
+    def observe(subset: Family, counts: Array) -> None:
+        seen.add(subset)
+        sums.observe(subset, counts)
+
+    margins = count_subsets(draft, encoded, subsets, blocks, advance, MARGINS, observe)
+    for subset in set(subsets) - seen:
+        _observe_stored(margins, subset, sums)
     return margins, sums.information(class_counts)
 
 
-def margin_information(margins: SubsetCounts, class_counts: Sequence[float]) -> Information:
-    """What counted or stored margins tell."""
-    sums = MarginSums(margins.encoded)
-    for subset in margins.families.values():
-        if margins.is_array(subset):
-            sums.observe(subset, margins.array_of(subset))
-    _observe_sparse(margins, sums)
+def margin_information(
+    counts: SubsetCounts, class_counts: Sequence[float], score: Score | None = None
+) -> Information:
+    """What the single attributes and, where all were counted, the pairs of some counts tell."""
+    sums = MarginSums(counts.encoded, score)
+    for subset in _margins_of(counts):
+        if counts.is_array(subset):
+            sums.observe(subset, counts.array_of(subset))
+        else:
+            _observe_stored(counts, subset, sums)
     return sums.information(class_counts)
 
 
-def _observe_sparse(margins: SubsetCounts, sums: MarginSums) -> None:
-    """Sets whose cells are too many for an array: their spectra come from the table."""
-    y = margins.encoded.class_variable
-    for number, subset in margins.families.items():
-        if (*subset, y) in sums.sums:
-            continue
-        sums.sums[(*subset, y)] = n_log_n(*margins.spectrum(number))
-        if len(subset) == 1:
-            sums.sums[subset] = n_log_n(*margins.spectrum(number, with_class=False))
+def _observe_stored(counts: SubsetCounts, subset: Family, sums: MarginSums) -> None:
+    """A set whose cells are too many for an array: its spectra come from the table."""
+    number = counts.number_of(subset)
+    sums.observe(subset, *counts.spectrum(number))
+    if len(subset) == 1:
+        sums.observe_alone(subset[0], *counts.spectrum(number, with_class=False))
+
+
+def _margins_of(counts: SubsetCounts) -> list[Family]:
+    """Every single attribute, and every pair where all of them were counted."""
+    pairs = margin_subsets(counts.encoded, True)
+    if all(counts.has(subset) for subset in pairs):
+        return pairs
+    return margin_subsets(counts.encoded, False)
+
+
+def keep_margins(counts: SubsetCounts, pairs: bool = True) -> None:
+    """Margins that were counted together with other sets, in a table of their own."""
+    subsets = _margins_of(counts)
+    if not pairs or not are_storable(counts.encoded, subsets):
+        subsets = margin_subsets(counts.encoded, False)
+    margins = SubsetCounts(counts.draft, counts.encoded, subsets, MARGINS, keeps_arrays=False)
+    counts.copy_to(margins)
+    margins.describe("margin_families")

@@ -17,6 +17,7 @@ from sqlbn.counts.marginals import marginals
 from sqlbn.counts.packing import strides
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
+from sqlbn.quoting import identifier
 from sqlbn.templates import render
 
 Array = npt.NDArray[Any]
@@ -106,11 +107,19 @@ class SubsetCounts(FamilyCounts):
         keeps_arrays: bool = True,
     ) -> None:
         if isinstance(subsets, Mapping):
-            families = dict(subsets)
+            families: dict[int, Family] = dict(subsets)
         else:
             families = numbered(subsets, encoded.n_attributes)
         super().__init__(draft, encoded, families, table, keeps_arrays)
         self._numbers = {s: number for number, s in families.items()}
+
+    def number_of(self, subset: Family) -> int:
+        """The position under which the counts of a set are stored."""
+        return self._numbers[subset]
+
+    def has(self, subset: Family) -> bool:
+        """Whether a set is among those that are counted."""
+        return subset in self._numbers
 
     def is_array(self, subset: Family) -> bool:
         """Whether the set's cells are few enough to be read as an array."""
@@ -175,6 +184,33 @@ class SubsetCounts(FamilyCounts):
         )
         return self
 
+    def changed_to(self, subsets: Collection[Family]) -> SubsetCounts:
+        """A table for other sets in place of this one; what was counted of them is taken over."""
+        name, old = self.name, f"{self.name}_before"
+        self.draft.engine.execute(f"ALTER TABLE {self.table} RENAME TO {identifier(old)}")
+        self.name = old
+        result = SubsetCounts(self.draft, self.encoded, subsets, name)
+        moved = self.copy_to(result)
+        result._arrays = {new: self._arrays[n] for n, new in moved.items() if n in self._arrays}
+        result._room -= sum(array.nbytes for array in result._arrays.values())
+        self.draft.engine.execute(f"DROP TABLE {self.table}")
+        return result
+
+    def copy_to(self, other: SubsetCounts) -> dict[int, int]:
+        """Insert the counts of all sets that both have; their positions here and there."""
+        engine = self.draft.engine
+        moved = {self._numbers[s]: n for s, n in other._numbers.items() if self.has(s)}
+        listed = {"before": list(moved), "now": list(moved.values())}
+        view = self.draft.table(f"{self.name}_moved")
+        engine.create_table(view, {k: np.array(v, np.int64) for k, v in listed.items()})
+        engine.execute(
+            f"INSERT INTO {other.table} SELECT m.now, c.key, c.n "
+            f"FROM {self.table} AS c JOIN {view} AS m ON m.before = c.position "
+            "ORDER BY m.now, c.key"
+        )
+        engine.execute(f"DROP TABLE {view}")
+        return moved
+
 
 def numbered(subsets: Collection[Family], n_attributes: int) -> dict[int, Family]:
     """Sets by their position in a table of counts."""
@@ -198,6 +234,18 @@ def count_subsets(
     With `observe`, that is shown every array, and none is kept.
     """
     counts = SubsetCounts(draft, encoded, subsets, table, keeps_arrays=observe is None)
+    count_into(counts, blocks, advance, observe)
+    return counts
+
+
+def count_into(
+    counts: SubsetCounts,
+    blocks: Sequence[Block],
+    advance: Callable[[], None] = lambda: None,
+    observe: Callable[[Family, Array], None] | None = None,
+) -> None:
+    """The pass, for sets that have their place in the table already."""
+    draft, encoded = counts.draft, counts.encoded
     numbers = {s: number for number, s in counts.families.items()}
     waiting: dict[int, Array] = {}
     for block in blocks:
@@ -215,4 +263,3 @@ def count_subsets(
         advance()
     if waiting:
         counts.put(dict(sorted(waiting.items())))
-    return counts

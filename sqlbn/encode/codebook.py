@@ -26,6 +26,7 @@ class Codebook:
 
     Codes 0..n_values-1 belong to training values; the last of them to missing values where the
     training rows had any (`missing`). `n_values` itself is the code of a value never seen.
+    In scoring, missing values that training had not may have a code behind that.
     A categorical book holds its categories (as text, in code order) only while they are few;
     else they are looked up in the table `categories`.
     """
@@ -46,7 +47,7 @@ class Codebook:
     @property
     def slots(self) -> int:
         """Codes including that of unseen values: the radix of the column in a scoring key."""
-        return self.n_values + 1
+        return max(self.n_values, self.missing or 0) + 1
 
     @property
     def code_type(self) -> str:

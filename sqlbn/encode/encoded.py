@@ -28,13 +28,17 @@ _MEMORY_SHARE = 0.4
 
 @dataclass(frozen=True)
 class Encoded:
-    """A table of codes: variables 0..d-1 are attributes, x0, x1, …; variable d is the class, y."""
+    """A table of codes: variables 0..d-1 are attributes, x0, x1, …; variable d is the class, y.
+
+    `missing` has the code of missing values of each attribute, None where it has none.
+    """
 
     relation: str
     cards: tuple[int, ...]
     rows: int
     weighted: bool
     scratch: Path | None = None
+    missing: tuple[int | None, ...] = ()
 
     @property
     def n_attributes(self) -> int:
@@ -104,7 +108,8 @@ def encode(
             engine.execute(f"COPY ({statement}) TO {path} ({options})")
             relation = f"read_parquet({path}, hive_partitioning = false)"
     cards = (*(b.n_values for b in books), class_book.n_values)
-    return Encoded(relation, cards, rows, weights is not None, scratch)
+    missing = tuple(b.missing for b in books)
+    return Encoded(relation, cards, rows, weights is not None, scratch, missing)
 
 
 def sampled(engine: DuckDBEngine, encoded: Encoded, size: int | None) -> Encoded:

@@ -37,8 +37,8 @@ def evaluate_source(
 
 
 def rescannable(engine: DuckDBEngine, spec: ModelSpec, source: Source) -> Source:
-    """A source that can be read as often as scoring wants: twice for sums of products."""
-    if spec.supers is None or source.rescannable:
+    """A source that can be read as often as scoring wants: twice where equal rows are one."""
+    if (spec.supers is None and spec.collected is None) or source.rescannable:
         return source
     return staged(engine, source, list(source.columns))
 

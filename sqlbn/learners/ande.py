@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlbn.errors import OptionError
-from sqlbn.learners.base import Averaging, Learner, Selection, checked_loss
+from sqlbn.learners.base import Averaging, Learner, Selection, Smooths, checked_loss
 from sqlbn.structure.information import Information
 from sqlbn.structure.parents import Structure, no_parents
 
@@ -29,6 +29,7 @@ class Ande(Learner):
 
     name: ClassVar[str] = "ande"
     summary: ClassVar[str] = "averaged n-dependence estimators (a1de, a2de): no structure search"
+    smooths: ClassVar[Smooths | None] = None
 
     def __init__(
         self,
@@ -69,8 +70,8 @@ class Ande(Learner):
     def structure(self, info: Information) -> Structure:
         return no_parents(info)
 
-    def options(self) -> dict[str, int | float | str]:
-        found: dict[str, int | float | str] = {"n": self._averaging.n}
+    def options(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"n": self._averaging.n}
         found["weighted"] = self._averaging.weighted
         found["subsumption"] = self._averaging.min_count is not None
         if self._averaging.min_count is not None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
 
 from sqlbn.counts.cover import Family
 from sqlbn.errors import OptionError
 from sqlbn.scoring.loo_losses import LOSSES, Loss
+from sqlbn.scoring.smoothing import Estimate, Missing
+from sqlbn.structure.forest import Score
+from sqlbn.structure.given import Given
 from sqlbn.structure.information import Information, single_families
+from sqlbn.structure.orders import Order, position_of
 from sqlbn.structure.parents import Structure
 from sqlbn.structure.selection import Select
+
+Architecture = Literal["fanc", "spc", "tc", "given"]
 
 
 @dataclass(frozen=True)
@@ -37,11 +44,42 @@ class Averaging:
     attributes: int | None
 
 
+@dataclass(frozen=True)
+class Collecting:
+    """A product of sums: which parent sets each attribute has.
+
+    `superparent` is a name or "auto"; `by_rows` tries all as super parents on the training rows.
+    `first` is how many attributes of the order may be parents (None: all), `given` what the user
+    says of the architecture of that name.
+    """
+
+    architecture: Architecture
+    order: Order = "schema"
+    first: int | None = None
+    superparent: str | None = None
+    by_rows: bool = False
+    given: Given = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Smooths:
+    """The estimate and the policy for missing values that a learner has unless told otherwise."""
+
+    estimate: Estimate = "m"
+    missing: Missing = "value"
+
+
 class Learner(ABC):
-    """A learner whose score is P(y) times a product of P(x_i | parents, y), or a sum of such."""
+    """A learner whose score is P(y) times a product of P(x_i | parents, y), or sums of such.
+
+    `smooths` is None where the estimate cannot be chosen, `has_backoff` False where a combination
+    that was never seen is smoothed and no more.
+    """
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    smooths: ClassVar[Smooths | None] = Smooths()
+    has_backoff: ClassVar[bool] = True
 
     def families(self, d: int) -> list[Family]:
         """The families whose counts the structure needs; variable d is the class."""
@@ -62,11 +100,35 @@ class Learner(ABC):
         """How products are averaged; None where the score is a single product."""
         return None
 
+    @property
+    def collecting(self) -> Collecting | None:
+        """Which parent sets are summed; None where each attribute has a single one."""
+        return None
+
+    @property
+    def score(self) -> Score | None:
+        """The score of networks that the structure needs the gains of; None where it needs none."""
+        return None
+
+    @property
+    def named(self) -> str | None:
+        """The attribute that --superparent names; None where that is not given."""
+        return None
+
+    def check(self, names: Sequence[str]) -> None:
+        """An error where an option names an attribute that is not there."""
+        if self.named is not None:
+            position_of(self.named, names, "--superparent")
+
+    def chosen(self, info: Information, structure: Structure) -> dict[str, Any]:
+        """What is worth noting of a structure in the model's meta table."""
+        return {}
+
     @abstractmethod
     def structure(self, info: Information) -> Structure:
         """The order of the attributes and their parents."""
 
-    def options(self) -> dict[str, int | float | str]:
+    def options(self) -> dict[str, Any]:
         """What distinguishes this learner from others of its kind, for the model's meta table."""
         return {}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.errors import OptionError
@@ -31,5 +31,5 @@ class Kdb(Learner):
     def structure(self, info: Information) -> Structure:
         return k_dependence(info, self.k)
 
-    def options(self) -> dict[str, int | float | str]:
+    def options(self) -> dict[str, Any]:
         return {"k": self.k}

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sqlbn.errors import OptionError
 from sqlbn.learners.ande import ALIASES, Ande
 from sqlbn.learners.base import Learner
+from sqlbn.learners.collections import Collection, Fanc, Spc, Spcr, Tc
+from sqlbn.learners.fan import Fan
 from sqlbn.learners.kdb import Kdb
 from sqlbn.learners.nb import NaiveBayes
 from sqlbn.learners.skdb import Skdb
+from sqlbn.learners.superparent import SuperParent
 from sqlbn.learners.tan import Tan
 
-Option = int | float | str | bool | None
-
-LEARNERS: dict[str, type[Learner]] = {c.name: c for c in (NaiveBayes, Tan, Kdb, Skdb, Ande)}
+LEARNERS: dict[str, type[Learner]] = {
+    c.name: c
+    for c in (
+        NaiveBayes, Tan, Kdb, Skdb, Ande, Fan, SuperParent, Fanc, Spc, Spcr, Tc, Collection
+    )
+}  # fmt: skip
 
 # Which options each learner takes, and how it is made of them.
 _MAKERS: dict[str, Callable[..., Learner]] = {
@@ -23,6 +30,13 @@ _MAKERS: dict[str, Callable[..., Learner]] = {
     "kdb": Kdb,
     "skdb": Skdb,
     "ande": Ande,
+    "fan": Fan,
+    "superparent": SuperParent,
+    "fanc": Fanc,
+    "spc": Spc,
+    "spcr": Spcr,
+    "tc": Tc,
+    "collection": Collection,
 }
 _TAKES: dict[str, set[str]] = {
     "nb": set(),
@@ -30,10 +44,17 @@ _TAKES: dict[str, set[str]] = {
     "kdb": {"k"},
     "skdb": {"kmax", "select", "loss"},
     "ande": {"n", "subsumption", "weighted", "min_count", "attributes", "select", "loss"},
+    "fan": {"score", "order"},
+    "superparent": {"superparent", "order"},
+    "fanc": {"order", "parents_from_first"},
+    "spc": {"superparent", "order", "parents_from_first"},
+    "spcr": {"order", "parents_from_first"},
+    "tc": {"order", "parents_from_first"},
+    "collection": {"parents"},
 }
 
 
-def make_learner(name: str, **options: Option) -> Learner:
+def make_learner(name: str, **options: Any) -> Learner:
     """The learner of that name; an option it does not know is an error, not ignored."""
     given = {key: value for key, value in options.items() if value is not None}
     if name in ALIASES:
@@ -50,6 +71,11 @@ def make_learner(name: str, **options: Option) -> Learner:
                 f"{switch(key)} is not for the learner {name}; it goes with {', '.join(takers)}"
             )
     return _MAKERS[name](**given)
+
+
+def smoothed_learners() -> list[str]:
+    """The learners whose estimates can be chosen."""
+    return [name for name, learner in LEARNERS.items() if learner.smooths is not None]
 
 
 def switch(option: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, cast, get_args
+from typing import Any, ClassVar, cast, get_args
 
 from sqlbn.errors import OptionError
-from sqlbn.learners.base import Selection, checked_loss
+from sqlbn.learners.base import Selection, Smooths, checked_loss
 from sqlbn.learners.kdb import Kdb
 from sqlbn.structure.selection import Select
 
@@ -15,6 +15,7 @@ class Skdb(Kdb):
 
     name: ClassVar[str] = "skdb"
     summary: ClassVar[str] = "selective KDB: attributes and k chosen by leave-one-out"
+    smooths: ClassVar[Smooths | None] = None
 
     def __init__(self, kmax: int = 5, select: str = "both", loss: str = "rmse") -> None:
         if kmax < 0:
@@ -32,6 +33,6 @@ class Skdb(Kdb):
     def selection(self) -> Selection:
         return self._selection
 
-    def options(self) -> dict[str, int | float | str]:
+    def options(self) -> dict[str, Any]:
         chosen = self._selection
         return {"kmax": self.k, "select": chosen.select, "loss": chosen.loss}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -45,7 +45,6 @@ from sqlbn.preparing import Prepared, encode_rows, prepare_like
 from sqlbn.progress import Progress
 from sqlbn.sources import Source
 from sqlbn.store.spec import ModelSpec, read_spec, write_meta
-from sqlbn.structure.information import Information
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,14 @@ class Change:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Rebuilt:
+    """What could not be found again without the old rows, and what to note in the meta table."""
+
+    notes: tuple[str, ...] = ()
+    meta: Mapping[str, object] = field(default_factory=dict)
+
+
 Changed = tuple[Draft, ModelSpec, Change]
 
 
@@ -70,7 +77,7 @@ def update(
     if not again:
         check_not_counted(model.steps, files)
 
-    def change(new: Draft, rows_draft: Draft) -> tuple[Step, tuple[str, ...]]:
+    def change(new: Draft, rows_draft: Draft) -> tuple[Step, Rebuilt]:
         prepared = prepare_like(new.engine, source, rows_draft, encoding_of(model.spec), progress)
         added = _books_of(rows_draft, prepared)
         joined = join_books(new, model.books, added, joined_numeric(model.books, added), 1)
@@ -81,10 +88,10 @@ def update(
                 RowsPart(rows_draft, encoded),
             ]
             total = model.rows + prepared.training.rows
-            notes = _rebuild(new, model, joined, parts, total, progress)
+            built = _rebuild(new, model, joined, parts, total, progress)
         finally:
             discard(new.engine, encoded)
-        return _step("update", source, prepared, total, notes, files), notes
+        return _step("update", source, prepared, total, built, files), built
 
     return _changed(model, change, progress, empty=_step_of_nothing("update", model, source, files))
 
@@ -97,7 +104,7 @@ def forget(
     if not again:
         check_not_forgotten(model.steps, files)
 
-    def change(new: Draft, rows_draft: Draft) -> tuple[Step, tuple[str, ...]]:
+    def change(new: Draft, rows_draft: Draft) -> tuple[Step, Rebuilt]:
         prepared = prepare_like(new.engine, source, rows_draft, encoding_of(model.spec), progress)
         gone = _books_of(rows_draft, prepared)
         total = model.rows - prepared.training.rows
@@ -118,10 +125,10 @@ def forget(
             numeric = remaining_numeric(model.books, _totals(model, stored))
             joined = join_books(new, model.books, gone, numeric, -1)
             parts = [StoredPart(stored, joined.first)]
-            notes = _rebuild(new, model, joined, parts, total, progress)
+            built = _rebuild(new, model, joined, parts, total, progress)
         finally:
             left.drop()
-        return _step("forget", source, prepared, total, notes, files), notes
+        return _step("forget", source, prepared, total, built, files), built
 
     return _changed(model, change, progress, empty=_step_of_nothing("forget", model, source, files))
 
@@ -138,7 +145,7 @@ def merge(model: LivingModel, other: LivingModel, again: bool, progress: Progres
                     f"both models hold the rows of {file.path!r}; to count them twice: --again"
                 )
 
-    def change(new: Draft, rows_draft: Draft) -> tuple[Step, tuple[str, ...]]:
+    def change(new: Draft, rows_draft: Draft) -> tuple[Step, Rebuilt]:
         numeric = joined_numeric(model.books, other.books)
         joined = join_books(new, model.books, other.books, numeric, 1)
         parts = [
@@ -146,11 +153,11 @@ def merge(model: LivingModel, other: LivingModel, again: bool, progress: Progres
             StoredPart(other.stored, joined.second),
         ]
         total = model.rows + other.rows
-        notes = _rebuild(new, model, joined, parts, total, progress)
+        built = _rebuild(new, model, joined, parts, total, progress)
         name = other.spec.meta.get("name", "another model")
         skipped = int(other.spec.meta["rows_skipped"])
-        step = Step("merge", moment(), name, other.rows, skipped, total, "; ".join(notes))
-        return step, notes
+        step = Step("merge", moment(), name, other.rows, skipped, total, "; ".join(built.notes))
+        return step, built
 
     return _changed(model, change, progress, other)
 
@@ -160,7 +167,7 @@ def merge(model: LivingModel, other: LivingModel, again: bool, progress: Progres
 
 def _changed(
     model: LivingModel,
-    change: Callable[[Draft, Draft], tuple[Step, tuple[str, ...]]],
+    change: Callable[[Draft, Draft], tuple[Step, Rebuilt]],
     progress: Progress,
     other: LivingModel | None = None,
     empty: Step | None = None,
@@ -173,11 +180,11 @@ def _changed(
     new, rows_draft = Draft(engine, model.weighted), Draft(engine, model.weighted)
     try:
         try:
-            step, notes = change(new, rows_draft)
+            step, built = change(new, rows_draft)
         except NoRowsError:
             if empty is None:
                 raise
-            step, notes = empty, ()
+            step, built = empty, Rebuilt()
             _copy(model, new)
         before = [*model.steps, *(other.steps if other is not None else [])]
         steps = continued(before, step)
@@ -194,7 +201,8 @@ def _changed(
                 updated_at=step.at,
                 files=_present_files(steps),
                 seconds=seconds,
-                unchanged="; ".join(notes),
+                unchanged="; ".join(built.notes),
+                **built.meta,
             ),
         )
         spec = read_spec(new)
@@ -203,7 +211,7 @@ def _changed(
         raise
     finally:
         rows_draft.drop()
-    return new, spec, Change(step.action, step.rows, step.skipped, step.total, notes)
+    return new, spec, Change(step.action, step.rows, step.skipped, step.total, built.notes)
 
 
 def _step_of_nothing(
@@ -224,11 +232,11 @@ def _step(
     source: Source,
     prepared: Prepared,
     total: int,
-    notes: Sequence[str],
+    built: Rebuilt,
     files: tuple[CountedFile, ...],
 ) -> Step:
     training = prepared.training
-    note = "; ".join(notes)
+    note = "; ".join(built.notes)
     return Step(action, moment(), source.label, training.rows, training.skipped, total, note, files)
 
 
@@ -258,17 +266,20 @@ def _rebuild(
     parts: Sequence[Part],
     rows: int,
     progress: Progress,
-) -> tuple[str, ...]:
-    """All tables of a model from the counts of its parts; what could not be found again."""
-    encoded = Encoded("", joined.books.cards, rows, model.weighted)
+) -> Rebuilt:
+    """All tables of a model from the counts of its parts."""
+    missing = tuple(b.missing for b in joined.books.books)
+    encoded = Encoded("", joined.books.cards, rows, model.weighted, missing=missing)
     kind = kind_of(model.living)
+    score = model.living.options.make_learner().score
     with progress.stage("structure", "adding up margins", rows):
         margins = SubsetCounts(new, encoded, model.stored.families(MARGINS), MARGINS)
         combine(margins, parts)
         margins.describe("margin_families")
-        info = margin_information(margins, joined.class_counts)
+        info = margin_information(margins, joined.class_counts, score)
+        info = replace(info, names=model.living.names)
         if info.cmi is None:
-            info = Information(info.mi, model.cmi())
+            info = replace(info, cmi=model.cmi())
         found = kind.rederive(info, lambda family: all(part.covers(family) for part in parts))
     _check_fillable(parts, kind.sets(found.shape))
     with progress.stage("parameters", "adding up families", rows):
@@ -278,7 +289,7 @@ def _rebuild(
     if "loocv" in model.draft.names():
         table = new.table("loocv")
         new.engine.execute(f"CREATE TABLE {table} AS FROM {model.draft.table('loocv')}")
-    return found.notes
+    return Rebuilt(found.notes, kind.chosen(info, found.shape))
 
 
 def _check_fillable(parts: Sequence[Part], sets: Sequence[tuple[int, ...]]) -> None:
@@ -344,7 +355,7 @@ def _check_mergeable(model: LivingModel, other: LivingModel) -> None:
             raise StoreError(
                 f"{a.name!r} is {a.sql_type} in one model and {b.sql_type} in the other: {remedy}"
             )
-    for key in ("learner", "options", "m", "backoff", "weight"):
+    for key in ("learner", "options", "m", "backoff", "estimate", "missing", "weight"):
         if one.meta[key] != two.meta[key] and not _same_options(key, one, two):
             raise StoreError(
                 f"the models differ in their {key}: {one.meta[key]} and {two.meta[key]}; "

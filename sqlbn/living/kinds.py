@@ -5,18 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlbn.averaging import average_of
+from sqlbn.collecting import Collectable, make_collection
 from sqlbn.counts.cover import Family
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.subsets import SubsetCounts, subsets_of
+from sqlbn.describing import write_structure
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.encoded import Encoded
 from sqlbn.fitting import finish_average, finish_product
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
+from sqlbn.scoring.collection_tables import CountedTerms
 from sqlbn.structure.information import Information
 from sqlbn.structure.parents import Structure
 from sqlbn.structure.shape import Shape
@@ -29,6 +32,7 @@ class Living:
     """A model as far as it outlives a change: options, shape, whether pairs are stored."""
 
     options: FitOptions
+    names: tuple[str, ...]
     shape: Shape
     has_pairs: bool
 
@@ -75,6 +79,10 @@ class Kind(ABC):
         progress: Progress,
     ) -> None:
         """All further tables of the model."""
+
+    def chosen(self, info: Information, shape: Shape) -> dict[str, Any]:
+        """What is worth noting of the shape in the meta table."""
+        return self.living.options.make_learner().chosen(info, shape.structure)
 
     def rederive(self, info: Information, covered: Covered) -> Rederived:
         """The best shape that the counts at hand can fill."""
@@ -177,7 +185,57 @@ class AverageKind(Kind):
         finish_average(averaged, books, info, shape.structure, progress)
 
 
+class CollectionKind(Kind):
+    """A product of sums over parent sets."""
+
+    counts_sets = True
+
+    @property
+    def _collectable(self) -> Collectable:
+        collecting = self.living.options.make_learner().collecting
+        assert collecting is not None
+        return Collectable(collecting, self.living.names)
+
+    def wanted(self, info: Information) -> Shape:
+        by_rows = self._collectable.collecting.by_rows
+        return self._collectable.shape(info, self.living.shape.super_parent if by_rows else None)
+
+    def _selection_notes(self) -> list[str]:
+        if not self._collectable.collecting.by_rows:
+            return []
+        return ["the super parent stays as it is: the rows that chose it are not at hand"]
+
+    def sets(self, shape: Shape) -> list[Family]:
+        return self._collectable.needed(shape.terms)
+
+    def empty_counts(self, draft: Draft, encoded: Encoded, shape: Shape) -> FamilyCounts:
+        return SubsetCounts(draft, encoded, self.sets(shape))
+
+    def finish(
+        self,
+        counts: FamilyCounts,
+        books: Sequence[Codebook],
+        class_counts: Sequence[float],
+        info: Information,
+        shape: Shape,
+        progress: Progress,
+    ) -> None:
+        assert isinstance(counts, SubsetCounts)
+        smoothing = self.living.options.smoothing
+        with progress.stage("factors", "making the tables of probabilities"):
+            terms = CountedTerms(counts, shape.terms, smoothing)
+            make_collection(counts.draft, terms, self.living.names)
+        write_structure(counts.draft, books, info, shape.structure, set(shape.selected))
+
+    def chosen(self, info: Information, shape: Shape) -> dict[str, Any]:
+        if shape.super_parent is None:
+            return {}
+        return {"superparent": self.living.names[shape.super_parent]}
+
+
 def kind_of(living: Living) -> Kind:
     """The kind that a model is of."""
-    averages = living.options.make_learner().averaging is not None
-    return AverageKind(living) if averages else ProductKind(living)
+    learner = living.options.make_learner()
+    if learner.averaging is not None:
+        return AverageKind(living)
+    return ProductKind(living) if learner.collecting is None else CollectionKind(living)

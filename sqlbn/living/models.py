@@ -13,12 +13,14 @@ from sqlbn.counts.margins import MARGINS
 from sqlbn.draft import Draft
 from sqlbn.errors import StoreError
 from sqlbn.history import HISTORY, Step, read_history
+from sqlbn.learners import make_learner
 from sqlbn.living.codebooks import Books
 from sqlbn.living.kinds import Living
 from sqlbn.living.stored import StoredCounts
 from sqlbn.options import FitOptions
 from sqlbn.preparing import Encoding
 from sqlbn.store.spec import ModelSpec
+from sqlbn.store.terms import read_terms
 from sqlbn.structure.information import Matrix
 from sqlbn.structure.parents import Structure
 from sqlbn.structure.shape import Shape
@@ -26,16 +28,25 @@ from sqlbn.structure.shape import Shape
 
 def options_of(spec: ModelSpec) -> FitOptions:
     """The options of the fit that a model comes from."""
-    meta = spec.meta
+    meta, smoothing = spec.meta, spec.smoothing
+    options = json.loads(meta["options"])
+    learner = make_learner(meta["learner"], **_of_learner(options))
+    if learner.smooths is not None:
+        options |= {"estimate": smoothing.estimate, "missing": smoothing.missing}
     return FitOptions(
         target=meta["target"],
         learner=meta["learner"],
-        m=float(meta["m"]),
-        backoff=meta["backoff"],
+        m=smoothing.m,
+        backoff="parents" if smoothing.backoff == "parents" else "cell",
         weight=meta["weight"] or None,
         where=meta["where"] or None,
-        **json.loads(meta["options"]),
+        **options,
     )
+
+
+def _of_learner(options: dict[str, Any]) -> dict[str, Any]:
+    """What a learner is made of; False is what it does anyway."""
+    return {k: v for k, v in options.items() if k != "bins" and v is not False}
 
 
 def encoding_of(spec: ModelSpec) -> Encoding:
@@ -51,7 +62,11 @@ def shape_of(draft: Draft, spec: ModelSpec) -> Shape:
     order = draft.engine.rows(f"SELECT position FROM {draft.table('attributes')} ORDER BY rank")
     structure = Structure(tuple(int(row[0]) for row in order), spec.parents)
     k = spec.meta.get("selected_k")
-    return Shape(structure, spec.selected, int(k) if k is not None else None)
+    terms = read_terms(draft, spec.books)
+    names = [book.name for book in spec.books]
+    name = spec.meta.get("superparent")
+    first = names.index(name) if terms and name is not None else None
+    return Shape(structure, spec.selected, int(k) if k is not None else None, terms, first)
 
 
 @dataclass(frozen=True)
@@ -106,6 +121,7 @@ class LivingModel:
         margins = self.stored.families(MARGINS).values()
         return Living(
             options=options_of(self.spec),
+            names=tuple(b.name for b in self.spec.books),
             shape=shape_of(self.draft, self.spec),
             has_pairs=self.class_variable < 2 or any(len(f) > 1 for f in margins),
         )

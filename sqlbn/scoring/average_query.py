@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from sqlbn.counts.packing import packed_sql
 from sqlbn.quoting import literal, relation_sql
 from sqlbn.scoring.batches import BATCH, joined_batch
+from sqlbn.scoring.distinct_rows import Key, distinct_rows, identity, rejoined
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.superparents import SUPER_TABLE, SuperParents, implied_table
@@ -35,69 +36,51 @@ def averaged_scores(scorer: Scorer, supers: SuperParents, coded: str, reorder: b
     The query is read twice: to score rows that differ, and to give every row its scores.
     """
     classes = range(len(scorer.class_names))
-    codes = [f"{NAMES.code}{v}" for v in scorer.used]
-    identity = _identity(scorer)
-    shared = {"names": NAMES, "identity": identity, "classes": classes, "step": literal(_STEP)}
+    keys = identity(scorer.used, [book.slots for book in scorer.books])
+    shared = {"names": NAMES, "identity": keys, "classes": classes, "step": literal(_STEP)}
     sums = render(
         "average_sums",
         **shared,
         scores=[f"{NAMES.score}{j}" for j in classes],
         level_step=_LEVEL_STEP,
-        terms=_terms(scorer, supers, coded, identity, outer=reorder),
+        terms=_terms(scorer, supers, coded, keys, outer=reorder),
     )
-    return render(
-        "average",
-        **shared,
-        coded=coded,
-        sums=sums,
-        spent=[*codes, *(key["alias"] for key in identity)],
-        least=literal(_LEAST_SUM),
-    )
-
-
-def _identity(scorer: Scorer) -> list[dict[str, str]]:
-    """All codes of a row packed into as few whole numbers as hold them."""
-    packs: list[list[int]] = [[]]
-    for v in scorer.used:
-        if math.prod(scorer.books[u].slots for u in (*packs[-1], v)) > 2**63:
-            packs.append([])
-        packs[-1].append(v)
-    return [
-        {
-            "sql": packed_sql(
-                [f"{NAMES.code}{v}" for v in pack], [scorer.books[v].slots for v in pack]
-            ),
-            "alias": f"{NAMES.identity}{number}",
-        }
-        for number, pack in enumerate(packs)
-    ]
+    scored = render("average", **shared, sums=sums, least=literal(_LEAST_SUM))
+    return rejoined(coded, scorer.used, keys, scored, len(classes))
 
 
 def _terms(
-    scorer: Scorer, supers: SuperParents, coded: str, identity: Sequence[object], outer: bool
+    scorer: Scorer, supers: SuperParents, coded: str, keys: Sequence[Key], outer: bool
 ) -> str:
     """One row a row and super parent, with the log scores of all attributes."""
     n_classes = len(scorer.class_names)
     sparse = any(f.role == "sparse" for f in scorer.factors)
-    scored = render(
-        "average_terms",
-        names=NAMES,
-        identity=identity,
-        keys=[
+    items = [
+        {"sql": "p.level", "alias": NAMES.level},
+        *(
             {"sql": _child_key(supers, f), "alias": f"{NAMES.key}{f.number}"}
             for f in scorer.factors
-        ],
-        classes=range(n_classes),
-        divided=range(n_classes if sparse else 0),
+        ),
+        *({"sql": f"p.l_{j}", "alias": f"{NAMES.score}{j}"} for j in range(n_classes)),
+        *(
+            {"sql": f"p.b_{j}", "alias": f"{NAMES.divisor}{j}"}
+            for j in range(n_classes if sparse else 0)
+        ),
+    ]
+    scored = render(
+        "unfold",
+        names=NAMES,
+        carried=[key["alias"] for key in keys],
+        items=items,
         packed=[
             {"sql": _packed(supers, f), "alias": f"{NAMES.packed}{f.number}"}
             for f in scorer.factors
         ],
-        supers=[
+        turns=[
             _super_key(supers, subset, offset)
             for subset, offset in zip(supers.sets, supers.offsets, strict=True)
         ],
-        coded=_rows(scorer, supers, coded, identity, outer),
+        coded=_rows(scorer, supers, coded, keys, outer),
         table=relation_sql(scorer.prefix, SUPER_TABLE),
     )
     for start in range(0, len(scorer.factors), BATCH):
@@ -130,37 +113,29 @@ def _child_key(supers: SuperParents, factor: Factor) -> str:
 
 
 def _rows(
-    scorer: Scorer, supers: SuperParents, coded: str, identity: Sequence[object], outer: bool
+    scorer: Scorer, supers: SuperParents, coded: str, keys: Sequence[Key], outer: bool
 ) -> str:
     """Rows that differ, with codes; implied values are marked as dropped."""
-    implying: dict[int, list[int]] = {v: [] for v in scorer.used}
+    implying: dict[int, list[int]] = {}
     for special, generals in enumerate(supers.implied):
         for general in generals:
-            implying[general].append(special)
-    codes = []
-    for v in scorer.used:
+            implying.setdefault(general, []).append(special)
+    codes = {}
+    for v, specials in implying.items():
         code = f"s.{NAMES.code}{v}"
-        said = " OR ".join(f"t{j}.i_{v} = {code}" for j in implying[v])
-        sql = f"CASE WHEN {said} THEN {supers.radices[v] - 1} ELSE {code} END" if said else code
-        codes.append({"sql": sql, "alias": f"{NAMES.code}{v}"})
-    return render(
-        "average_rows",
-        names=NAMES,
-        identity=identity,
-        codes=codes,
-        distinct=[f"{NAMES.code}{v}" for v in scorer.used] or ["0 AS nothing"],
-        coded=coded,
-        joins=[
-            {
-                "kind": "LEFT JOIN" if outer else "JOIN",
-                "table": relation_sql(scorer.prefix, implied_table(j)),
-                "alias": f"t{j}",
-                "code": f"{NAMES.code}{j}",
-            }
-            for j, generals in enumerate(supers.implied)
-            if generals
-        ],
-    )
+        said = " OR ".join(f"t{j}.i_{v} = {code}" for j in specials)
+        codes[v] = f"CASE WHEN {said} THEN {supers.radices[v] - 1} ELSE {code} END"
+    joins = [
+        {
+            "kind": "LEFT JOIN" if outer else "JOIN",
+            "table": relation_sql(scorer.prefix, implied_table(j)),
+            "alias": f"t{j}",
+            "code": f"{NAMES.code}{j}",
+        }
+        for j, generals in enumerate(supers.implied)
+        if generals
+    ]
+    return distinct_rows(coded, scorer.used, keys, codes, joins)
 
 
 def _batch(
@@ -180,7 +155,7 @@ def _term(scorer: Scorer, supers: SuperParents, factor: Factor, j: int) -> str:
     column = f"f{factor.number}.l_{j}"
     if factor.role == "child":
         return column
-    share = scorer.m / scorer.books[factor.variables[0]].n_values
+    share = scorer.smoothing.m / scorer.books[factor.variables[0]].n_values
     unseen = f"s.{NAMES.divisor}{j} + {literal(math.log(share))}"
     term = f"COALESCE({column}, {unseen})"
     if supers.drops:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Role = Literal["base", "cell", "parents", "child", "sparse"]
+Role = Literal["base", "cell", "parents", "child", "sparse", "group"]
 # The roles of tables that have a row for every key.
-COMPLETE = ("base", "child")
+COMPLETE = ("base", "child", "group")
 
 # Log probabilities that a complete table may hold; past that, deep levels of back-off hold only
 # the cells that were seen and are joined one after the other. Complete tables score faster (54
@@ -32,7 +32,8 @@ class Factor:
     `members` are the attributes whose probabilities are multiplied into it.
 
     In an averaging model the key starts with the number of a super parent's value: a `child` has
-    a row for every key, a `sparse` one only for what was seen.
+    a row for every key, a `sparse` one only for what was seen. In a collection a `group` is a
+    block of a table for one repeat of the turns (`level`); several blocks may share a number.
     """
 
     number: int
@@ -86,9 +87,11 @@ def plan_factors(
             continue
         member = (family[0],)
         factors.append(Factor(len(factors), "base", family[: level + 1], member, level))
-        for deeper in range(level + 1, len(family)):
+        # Without back-off only the deepest level says anything.
+        first = level + 1 if backoff != "none" else len(family) - 1
+        for deeper in range(first, len(family)):
             factors.append(Factor(len(factors), "cell", family[: deeper + 1], member, deeper))
-            if backoff == "parents":
+            if backoff in ("parents", "none"):
                 parents = family[1 : deeper + 1]
                 factors.append(Factor(len(factors), "parents", parents, member, deeper))
     for group in fuse(fusible, slots, n_classes):

@@ -14,7 +14,7 @@ NAMES = SimpleNamespace(
     w=f"{RESERVED}w",
     code=f"{RESERVED}c",
     key=f"{RESERVED}k",
-    # Of averaging models:
+    # Of models that unfold rows:
     row=f"{RESERVED}row",
     identity=f"{RESERVED}i",
     base=f"{RESERVED}base",
@@ -24,4 +24,7 @@ NAMES = SimpleNamespace(
     packed=f"{RESERVED}p",
     step=f"{RESERVED}step",
     rank=f"{RESERVED}rank",
+    # Of collections:
+    child=f"{RESERVED}child",
+    unseen=f"{RESERVED}unseen",
 )

@@ -12,19 +12,34 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.packing import packed_sql
 from sqlbn.draft import Draft
+from sqlbn.encode.encoded import Encoded
 from sqlbn.quoting import literal
-from sqlbn.scoring.estimates import Backoff, log_factor
+from sqlbn.scoring.estimates import log_factor
 from sqlbn.scoring.factors import Factor, complete_level, complete_values, plan_factors
+from sqlbn.scoring.smoothing import Smoothing, silent_codes
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Smoothing:
-    """How counts become probabilities."""
+class AttributeValues:
+    """What the codes of each attribute are: values, unseen, or `gone`, which counts as none."""
 
-    m: float = 1.0
-    backoff: Backoff = "cell"
+    slots: tuple[int, ...]
+    gone: tuple[int | None, ...]
+    n_values: tuple[int, ...]
+
+    @staticmethod
+    def of(encoded: Encoded, smoothing: Smoothing) -> AttributeValues:
+        """The values of the attributes of a table of codes."""
+        cards = encoded.cards[:-1]
+        missing = encoded.missing if smoothing.ignores else (None,) * len(cards)
+        pairs = list(zip(cards, missing, strict=True))
+        return AttributeValues(
+            tuple(smoothing.slots(*pair) for pair in pairs),
+            tuple(smoothing.gone(*pair) for pair in pairs),
+            tuple(smoothing.n_values(*pair) for pair in pairs),
+        )
 
 
 class FactorTables:
@@ -32,8 +47,9 @@ class FactorTables:
 
     def __init__(self, counts: FamilyCounts, smoothing: Smoothing) -> None:
         self._counts, self._smoothing = counts, smoothing
-        self._draft, self._cards = counts.draft, counts.encoded.cards
-        self._slots = [card + 1 for card in self._cards[:-1]]
+        self._draft = counts.draft
+        self._values = AttributeValues.of(counts.encoded, smoothing)
+        self._slots, self._gone = self._values.slots, self._values.gone
         self._most = complete_values(counts.encoded.rows)
 
     def make(self) -> list[Factor]:
@@ -59,14 +75,26 @@ class FactorTables:
         for member in factor.members:
             family = self._counts.families[member]
             level = complete_level(family, self._slots, n_classes, self._most)
-            counts = self._counts.array(member, level)
-            logs = log_factor(counts, self._smoothing.m, self._smoothing.backoff)
-            total += _spread(logs, family[: level + 1], factor.variables)
+            logs = self._logs(family, level)
+            total += spread(logs, family[: level + 1], factor.variables)
         flat = total.reshape(-1, n_classes)
         columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
         for j in range(n_classes):
             columns[f"l_{j}"] = np.ascontiguousarray(flat[:, j])
         self._draft.engine.create_table(self._draft.table(factor.table), columns)
+
+    def _logs(self, family: Sequence[int], level: int) -> Array:
+        """ln P(x | parents up to a level, y)."""
+        attribute, smoothing = family[0], self._smoothing
+        counts, m = (
+            self._counts.array(attribute, level),
+            self._smoothing.m_of(self._values.n_values[attribute]),
+        )
+        gone = [self._gone[v] for v in family[: level + 1]]
+        if smoothing.backoff == "none" and level < len(family) - 1:
+            # The base of a chain without back-off: the parents' values were never seen.
+            counts = np.zeros_like(counts)
+        return log_factor(counts, m, smoothing.backoff, gone)
 
     def _make_chain(self, factor: Factor) -> None:
         attribute = factor.members[0]
@@ -74,7 +102,8 @@ class FactorTables:
         used = self._counts.families[attribute][: factor.level + 1]
         alias = {v: f"c{place}" for place, v in enumerate(used)}
         parents = used[1:]
-        m, n_values = self._smoothing.m, self._cards[attribute]
+        # Without back-off a missing parent leaves the factor out; there is one parent at most.
+        silent = silent_codes(self._gone[parents[0]]) if self._smoothing.backoff == "none" else []
         self._draft.engine.run(
             "chain_factor",
             table=self._draft.table(factor.table),
@@ -88,12 +117,14 @@ class FactorTables:
             classes=range(self._counts.n_classes),
             counts=self._counts.table,
             position=attribute,
-            m=literal(float(m)),
-            share=literal(m / n_values),
+            m=literal(self._smoothing.m_of(self._values.n_values[attribute])),
+            share=literal(self._smoothing.share_of(self._values.n_values[attribute])),
+            present=[f"{alias[v]} <> {self._gone[v]}" for v in used if self._gone[v] is not None],
+            silent=silent,
         )
 
 
-def _spread(logs: Array, family: Sequence[int], variables: Sequence[int]) -> Array:
+def spread(logs: Array, family: Sequence[int], variables: Sequence[int]) -> Array:
     """A factor's array laid out along the axes of a fused table."""
     order = sorted(range(len(family)), key=lambda a: variables.index(family[a]))
     turned = np.transpose(logs, [*order, logs.ndim - 1])

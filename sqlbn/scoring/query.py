@@ -17,8 +17,11 @@ from sqlbn.encode.codebook import (
 from sqlbn.quoting import identifier, literal
 from sqlbn.scoring.average_query import averaged_scores
 from sqlbn.scoring.batches import BATCH, joined_batch
+from sqlbn.scoring.collected import Collected
+from sqlbn.scoring.collection_query import CollectionQuery
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
+from sqlbn.scoring.smoothing import Smoothing, silent_codes
 from sqlbn.scoring.superparents import SuperParents
 from sqlbn.templates import render
 
@@ -46,8 +49,9 @@ class Scorer:
     same_type: frozenset[str]
     log_prior: tuple[float, ...]
     factors: tuple[Factor, ...]
-    m: float
+    smoothing: Smoothing
     supers: SuperParents | None = None
+    collected: Collected | None = None
 
     @property
     def tables(self) -> BookTables:
@@ -57,6 +61,8 @@ class Scorer:
     @property
     def used(self) -> list[int]:
         """The attributes that a prediction looks at."""
+        if self.collected is not None:
+            return self.collected.used(self.factors)
         return sorted({v for f in self.factors for v in (*f.variables, *f.members)})
 
 
@@ -106,6 +112,10 @@ def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder
     coded = _codes(scorer, relation, extra)
     if scorer.supers is not None:
         return averaged_scores(scorer, scorer.supers, coded, reorder)
+    if scorer.collected is not None and scorer.collected.n_turns:
+        return CollectionQuery(
+            scorer.prefix, scorer.log_prior, scorer.factors, scorer.collected, outer=reorder
+        ).rows(coded)
     keys = [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in scorer.factors]
     scored = render(
         "keys",
@@ -143,10 +153,18 @@ def _codes(scorer: Scorer, relation: str, extra: list[tuple[str, str]]) -> str:
 
 
 def _key(scorer: Scorer, factor: Factor) -> str:
-    return packed_sql(
+    key = packed_sql(
         [f"{NAMES.code}{v}" for v in factor.variables],
         [scorer.books[v].slots for v in factor.variables],
     )
+    child = factor.members[0]
+    book = scorer.books[child]
+    gone = scorer.smoothing.gone(book.n_values, book.missing)
+    if factor.role == "parents" and gone is not None:
+        # Of a missing value the parents say nothing; no key, no join.
+        listed = ", ".join(map(str, silent_codes(gone)))
+        return f"CASE WHEN {NAMES.code}{child} NOT IN ({listed}) THEN {key} END"
+    return key
 
 
 def _chains(factors: Sequence[Factor]) -> list[list[Factor]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlbn.counts.packing import strides, unpacked_sql
@@ -14,11 +14,14 @@ from sqlbn.encode.codebook import Codebook, is_inline
 from sqlbn.encode.types import plain_type, type_group
 from sqlbn.errors import ColumnError, StoreError
 from sqlbn.quoting import literal, relation_sql
+from sqlbn.scoring.collected import Collected
 from sqlbn.scoring.estimates import log_prior
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.query import Scorer
+from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.scoring.superparents import SuperParents
 from sqlbn.store.supers import read_supers
+from sqlbn.store.terms import read_collected
 from sqlbn.templates import render
 
 # Raised when the meaning of a stored table changes; a newer file is refused, an older one migrated.
@@ -53,11 +56,22 @@ class ModelSpec:
     parents: tuple[tuple[int, ...], ...]
     factors: tuple[Factor, ...]
     supers: SuperParents | None = None
+    collected: Collected | None = None
 
     @property
-    def m(self) -> float:
-        """The m of the m-estimate."""
-        return float(self.meta["m"])
+    def smoothing(self) -> Smoothing:
+        """How the counts became probabilities."""
+        return Smoothing.of_meta(self.meta)
+
+    @property
+    def scored_books(self) -> tuple[Codebook, ...]:
+        """The codebooks under which new rows are scored."""
+        return scored_books(self.books, self.smoothing)
+
+    @property
+    def log_prior(self) -> tuple[float, ...]:
+        """ln P(y)."""
+        return tuple(log_prior(self.class_counts, self.smoothing.m_of(len(self.class_counts))))
 
     def scorer(self, prefix: str | None, columns: Mapping[str, str] | None = None) -> Scorer:
         """What a scoring query needs, for the model's tables in a schema (None: the one in USE).
@@ -76,11 +90,12 @@ class ModelSpec:
             target=self.target,
             class_names=self.class_names,
             probability_columns=self.probability_columns,
-            books=self.books,
-            log_prior=tuple(log_prior(self.class_counts, self.m)),
+            books=self.scored_books,
+            log_prior=self.log_prior,
             factors=self.factors,
-            m=self.m,
+            smoothing=self.smoothing,
             supers=self.supers,
+            collected=self.collected,
         )
 
     def cpt_sql(self, position: int, prefix: str | None) -> str:
@@ -89,7 +104,7 @@ class ModelSpec:
         radices = [*(self.books[v].n_values for v in family), len(self.class_names)]
         steps = strides(radices)
         names = cpt_columns([self.books[v].name for v in family])
-        axes = []
+        smoothing, axes = self.smoothing, []
         for v, name, stride, radix in zip(family, names, steps[:-1], radices[:-1], strict=True):
             numeric = self.books[v].kind == "numeric"
             axes.append(
@@ -99,8 +114,10 @@ class ModelSpec:
                     "attribute": self.books[v].name,
                     "table": relation_sql(prefix, "cuts" if numeric else "categories"),
                     "label": "label" if numeric else "value",
+                    "gone": self.books[v].missing if smoothing.ignores else None,
                 }
             )
+        n_values = smoothing.n_values(self.books[position].n_values, self.books[position].missing)
         return render(
             "cpt",
             axes=axes,
@@ -108,8 +125,8 @@ class ModelSpec:
             position=position,
             counts=relation_sql(prefix, "counts"),
             classes=relation_sql(prefix, "classes"),
-            m=literal(self.m),
-            share=literal(self.m / self.books[position].n_values),
+            m=literal(smoothing.m_of(n_values)),
+            share=literal(smoothing.share_of(n_values)),
         )
 
     def position(self, attribute: str) -> int:
@@ -121,6 +138,13 @@ class ModelSpec:
         if any(book.name == attribute for book in self.books):
             raise ColumnError(f"the attribute {attribute!r} was not selected; there is {names}")
         raise ColumnError(f"the model has no attribute {attribute!r}; it has {names}")
+
+
+def scored_books(books: Sequence[Codebook], smoothing: Smoothing) -> tuple[Codebook, ...]:
+    """Codebooks that tell missing values from unseen ones where the model leaves them out."""
+    if not smoothing.ignores:
+        return tuple(books)
+    return tuple(replace(b, missing=smoothing.gone(b.n_values, b.missing)) for b in books)
 
 
 def cpt_columns(names: Sequence[str]) -> list[str]:
@@ -156,7 +180,6 @@ def read_spec(draft: Draft) -> ModelSpec:
         for factor in spec.factors:
             if not all(v in known for v in (*factor.variables, *factor.members)):
                 raise ValueError(f"factor {factor.number} names an attribute that is not there")
-        float(spec.meta["m"])
         return spec
     except (KeyError, ValueError, IndexError, TypeError) as error:
         if isinstance(error, StoreError):
@@ -174,7 +197,7 @@ def _read_spec(draft: Draft) -> ModelSpec:
         )
     classes = engine.rows(f'SELECT class, n, "column" FROM {table("classes")} ORDER BY code')
     names = tuple(str(row[0]) for row in classes)
-    books = _read_books(draft)
+    books, factors, smoothing = _read_books(draft), _read_factors(draft), Smoothing.of_meta(meta)
     return ModelSpec(
         meta=meta,
         target=class_codebook(meta["target"], plain_type(meta["target_type"]), names),
@@ -189,8 +212,9 @@ def _read_spec(draft: Draft) -> ModelSpec:
             )
         ),
         parents=_read_parents(draft),
-        factors=_read_factors(draft),
+        factors=factors,
         supers=read_supers(draft, books),
+        collected=read_collected(draft, scored_books(books, smoothing), factors, smoothing),
     )
 
 

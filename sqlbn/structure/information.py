@@ -19,10 +19,16 @@ DECIMALS = 12
 
 @dataclass(frozen=True)
 class Information:
-    """MI of each attribute with the class; CMI of each pair given it, where pairs were counted."""
+    """MI of each attribute with the class; CMI of each pair given it, where pairs were counted.
+
+    `gains` are those of links between attributes in a score of networks, where a learner has one;
+    `names` are the attributes, for learners that are told of some by name.
+    """
 
     mi: Matrix
     cmi: Matrix | None
+    gains: Matrix | None = None
+    names: tuple[str, ...] = ()
 
     @property
     def order(self) -> list[int]:
@@ -47,23 +53,28 @@ def information(sums: Mapping[Family, float], d: int, total: float) -> Informati
     of_class = sums[(d,)]
     mi = (with_class - alone - of_class + total * math.log(total)) / total
     if d > 1 and (0, 1, d) not in sums:
-        return Information(_rounded(mi), None)
+        return Information(_nonnegative(mi), None)
     joint = np.zeros((d, d))
     for i, j, y in pair_families(d):
         joint[i, j] = joint[j, i] = sums[(i, j, y)]
     # The two sums are added first: i and j then give the same bits in either order.
     cmi = (joint + of_class - (with_class[:, None] + with_class[None, :])) / total
     np.fill_diagonal(cmi, 0.0)
-    return Information(_rounded(mi), _rounded(cmi))
+    return Information(_nonnegative(mi), _nonnegative(cmi))
 
 
 def joint_mi(with_class: float, alone: float, of_class: float, total: float) -> float:
     """MI of several attributes, taken as one, with the class: from three sums of n ln n."""
     mi = (with_class - alone - of_class + total * math.log(total)) / total
-    return float(_rounded(np.array([mi]))[0])
+    return float(_nonnegative(np.array([mi]))[0])
 
 
-def _rounded(values: Matrix) -> Matrix:
+def rounded(values: Matrix) -> Matrix:
+    """Values as they are compared."""
     # Adding zero turns -0.0 into 0.0.
-    rounded: Matrix = np.maximum(np.round(values, DECIMALS), 0.0) + 0.0
-    return rounded
+    found: Matrix = np.round(values, DECIMALS) + 0.0
+    return found
+
+
+def _nonnegative(values: Matrix) -> Matrix:
+    return np.maximum(rounded(values), 0.0)

@@ -6,18 +6,22 @@ from dataclasses import dataclass
 
 from sqlbn.counts.cover import Family
 from sqlbn.structure.parents import Structure
+from sqlbn.structure.terms import Term
 
 
 @dataclass(frozen=True)
 class Shape:
     """The order of all attributes, the parents of each, and which attributes are used at all.
 
-    `k` is how many parents a selection has left them; None where nothing was selected.
+    `k` is how many parents a selection has left them; None where nothing was selected. A collection
+    has `terms` instead of parents, and perhaps a super parent.
     """
 
     structure: Structure
     selected: tuple[int, ...]
     k: int | None = None
+    terms: tuple[Term, ...] = ()
+    super_parent: int | None = None
 
     @property
     def chosen(self) -> dict[str, int]:

@@ -7,6 +7,7 @@ WITH cells AS (
     n
   FROM "m".counts
   WHERE position = 1
+  AND (key // 6 % 3) <> 2
 ),
 seen AS (
   SELECT DISTINCT c0, c1

@@ -1,13 +1,10 @@
--- two attributes and naive Bayes as super parents, a sparse factor
+-- two attributes and naive Bayes as super parents
 SELECT
   k.__sqlbn_row
   , k.__sqlbn_i0
   , p.level AS __sqlbn_level
   , (p.number::UINTEGER)*4+k.__sqlbn_p0 AS __sqlbn_k0
   , p.l_0 AS __sqlbn_s0
-  , p.l_1 AS __sqlbn_s1
-  , p.b_0 AS __sqlbn_b0
-  , p.b_1 AS __sqlbn_b1
 FROM (
   SELECT *
   FROM (

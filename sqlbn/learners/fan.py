@@ -1,0 +1,41 @@
+"""Forest-augmented naive Bayes: a parent only where a score of the network gains by it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlbn.counts.cover import Family
+from sqlbn.learners.base import Learner, Smooths
+from sqlbn.structure.forest import Score, checked_score, forest
+from sqlbn.structure.information import Information, pair_families
+from sqlbn.structure.orders import checked_order, ordered
+from sqlbn.structure.parents import Structure
+
+
+class Fan(Learner):
+    """The forest of links between attributes with the highest score."""
+
+    name: ClassVar[str] = "fan"
+    summary: ClassVar[str] = "forest-augmented naive Bayes: one parent each where a score gains"
+    smooths: ClassVar[Smooths] = Smooths("laplace", "ignore")
+    has_backoff: ClassVar[bool] = False
+
+    def __init__(self, score: str = "bic", order: str = "mi") -> None:
+        self._score = checked_score(score)
+        self.order = checked_order(order)
+
+    @property
+    def score(self) -> Score:
+        return self._score
+
+    def families(self, d: int) -> list[Family]:
+        return super().families(d) + pair_families(d)
+
+    def structure(self, info: Information) -> Structure:
+        order = ordered(info, self.order)
+        if info.gains is None:
+            return Structure(tuple(order), ((),) * len(order))
+        return forest(info.gains, order)
+
+    def options(self) -> dict[str, Any]:
+        return {"score": self._score, "order": self.order}

@@ -1,0 +1,57 @@
+"""Super-parent classifier: one attribute is a parent of all others."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlbn.counts.cover import Family
+from sqlbn.learners.base import Learner, Smooths
+from sqlbn.structure.forest import star
+from sqlbn.structure.information import Information, pair_families
+from sqlbn.structure.orders import (
+    AUTO,
+    best_super_parent,
+    checked_order,
+    needs_pairs,
+    ordered,
+    position_of,
+)
+from sqlbn.structure.parents import Structure
+
+
+class SuperParent(Learner):
+    """Naive Bayes in which every attribute also depends on the same one."""
+
+    name: ClassVar[str] = "superparent"
+    summary: ClassVar[str] = "super-parent classifier: all others depend on one attribute"
+    smooths: ClassVar[Smooths] = Smooths("laplace", "ignore")
+    has_backoff: ClassVar[bool] = False
+
+    def __init__(self, superparent: str = AUTO, order: str = "mi") -> None:
+        self.superparent = superparent
+        self.order = checked_order(order)
+
+    def families(self, d: int) -> list[Family]:
+        pairs = self.superparent == AUTO or needs_pairs(self.order)
+        return super().families(d) + (pair_families(d) if pairs else [])
+
+    @property
+    def named(self) -> str | None:
+        return self.superparent if self.superparent != AUTO else None
+
+    def structure(self, info: Information) -> Structure:
+        order = ordered(info, self.order)
+        if not order:
+            return Structure((), ())
+        return star(self._center(info), order)
+
+    def chosen(self, info: Information, structure: Structure) -> dict[str, Any]:
+        return {"superparent": info.names[structure.order[0]]} if structure.order else {}
+
+    def _center(self, info: Information) -> int:
+        if self.named is None:
+            return best_super_parent(info)
+        return position_of(self.named, info.names, "--superparent")
+
+    def options(self) -> dict[str, Any]:
+        return {"superparent": self.superparent, "order": self.order}

@@ -1,0 +1,207 @@
+"""A collection in the scoring compiler: which turns a row takes, and what is joined in each.
+
+A row is unfolded into one row a child. The codes of all children share one range of numbers; each
+table of a group is keyed by (number, codes of some other attributes) and holds, by class, the sum
+of all terms of the child whose parents are among these. Terms whose table would be too large are
+turns of their own, looked up among the cells and the parents that were seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from sqlbn.counts.cover import Block, Family, cover
+from sqlbn.counts.packing import key_type
+from sqlbn.scoring.factors import Factor
+from sqlbn.structure.terms import Term
+
+START_TABLE = "predict_start"
+
+# Values of a table into which the parents of several terms are fused, and of one that holds a
+# single parent set: as for AnDE's tables, which are joined in the same way.
+_FUSED_VALUES = 1 << 17
+_COMPLETE_VALUES = 1 << 21
+_COMPLETE_PER_SEEN = 3
+# Values of all children that have numbers: past that the largest go without.
+_NUMBERED_VALUES = 1 << 18
+# Tables joined in a turn; what is left comes in further turns of the same child.
+_MOST_TABLES = 56
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The turns of a row: children with numbers, large children, sparse terms.
+
+    `slots` are the codes of each attribute of the model, `gone` the code that is no value. Where
+    there are more tables than one query should join, every numbered child has `repeats` turns.
+    `guarded`: an attribute may have no term left in a row.
+    """
+
+    slots: tuple[int, ...]
+    gone: tuple[int | None, ...]
+    numbered: tuple[int, ...]
+    large: tuple[int, ...]
+    sparse: tuple[Term, ...]
+    repeats: int
+    guarded: bool
+
+    @property
+    def n_numbers(self) -> int:
+        """Codes of all numbered children; the next number is that of a turn without groups."""
+        return sum(self.slots[i] for i in self.numbered)
+
+    @property
+    def all_numbers(self) -> int:
+        """Numbers of all repeats."""
+        return self.repeats * (self.n_numbers + 1)
+
+    @property
+    def offsets(self) -> list[int]:
+        """The first number of each numbered child, in the first repeat."""
+        return [0, *accumulate(self.slots[i] for i in self.numbered)][:-1]
+
+    @property
+    def large_offsets(self) -> list[int]:
+        """The first key of each large child, then that of the sparse terms."""
+        return list(accumulate((self.slots[i] for i in self.large), initial=self.all_numbers))
+
+    @property
+    def n_keys(self) -> int:
+        """Keys of the table that turns start from."""
+        return self.large_offsets[-1] + len(self.sparse)
+
+    @property
+    def children(self) -> int:
+        """How many attributes have turns."""
+        return len({*self.numbered, *self.large})
+
+    @property
+    def n_turns(self) -> int:
+        """Turns of a row."""
+        return self.repeats * len(self.numbered) + len(self.large) + len(self.sparse)
+
+    @property
+    def by_child(self) -> bool:
+        """Whether some attribute has several turns, to be added up before its logarithm."""
+        return self.repeats > 1 or bool(self.sparse)
+
+    def keys_of(self, variables: Sequence[int]) -> int:
+        """Combinations of codes."""
+        return math.prod(self.slots[v] for v in variables)
+
+    @property
+    def cell_offsets(self) -> list[int]:
+        """The first key of each sparse term's cells; at the end how many keys there are."""
+        sizes = (self.keys_of((t.child, *t.parents)) for t in self.sparse)
+        return list(accumulate(sizes, initial=0))
+
+    @property
+    def parent_offsets(self) -> list[int]:
+        """The same for the values of its parents."""
+        return list(accumulate((self.keys_of(t.parents) for t in self.sparse), initial=0))
+
+    @property
+    def cell_type(self) -> str:
+        """The engine type of the keys of cells."""
+        return _at_least_bigint(self.cell_offsets[-1])
+
+    @property
+    def parent_type(self) -> str:
+        """The engine type of the keys of parents."""
+        return _at_least_bigint(self.parent_offsets[-1])
+
+    def used(self, factors: Sequence[Factor]) -> list[int]:
+        """The attributes that scoring looks at."""
+        found = {*self.numbered, *self.large}
+        found.update(v for factor in factors for v in factor.variables)
+        found.update(v for term in self.sparse for v in term.family)
+        return sorted(found)
+
+
+def _at_least_bigint(keys: int) -> str:
+    return "HUGEINT" if key_type(max(keys, 1)) == "HUGEINT" else "BIGINT"
+
+
+@dataclass(frozen=True)
+class CollectionPlan:
+    """How a collection is scored, and which parent sets each block of a table has."""
+
+    collected: Collected
+    factors: tuple[Factor, ...]
+    blocks: tuple[tuple[Block | None, ...], ...]
+    terms: tuple[Term, ...]
+
+
+def plan_collection(
+    terms: Sequence[Term],
+    slots: Sequence[int],
+    gone: Sequence[int | None],
+    n_classes: int,
+    rows: int,
+    is_array: Callable[[Family], bool],
+) -> CollectionPlan:
+    """Turns and tables for the terms of a collection; `is_array` tells whose counts are one."""
+    # An attribute without any value is left out, and with it all that depends on it.
+    said = [t for t in terms if all(gone[v] != 0 for v in t.family)]
+    children = list(dict.fromkeys(t.child for t in said))
+    numbered = _numbered(children, slots, n_classes)
+    unit = (sum(slots[i] for i in numbered) + 1) * n_classes
+    dense = [t for t in said if t.parents and t.child in numbered and is_array(t.family)]
+    sets = list(dict.fromkeys(t.parents for t in dense))
+    blocks = cover(sets, slots, max(1, _FUSED_VALUES // unit)) if sets else []
+    most_seen = _COMPLETE_PER_SEEN * rows * len(numbered) * n_classes
+    kept = [
+        b
+        for b in blocks
+        if b.dense or b.cells * unit <= min(_COMPLETE_VALUES, max(most_seen, _FUSED_VALUES))
+    ]
+    inside = {family for b in kept for family in b.families}
+    complete = {t for t in dense if t.parents in inside}
+    repeats = max(1, math.ceil(len(kept) / _MOST_TABLES))
+    # Blocks of about one size share a table.
+    kept.sort(key=lambda b: -b.cells)
+    tables = [
+        [*kept[at : at + repeats], *[None] * (at + repeats - len(kept))]
+        for at in range(0, len(kept), repeats)
+    ]
+    collected = Collected(
+        slots=tuple(slots),
+        gone=tuple(gone),
+        numbered=tuple(numbered),
+        large=tuple(i for i in children if i not in numbered),
+        sparse=tuple(t for t in said if t.parents and t not in complete),
+        repeats=repeats,
+        guarded=is_guarded(said, gone),
+    )
+    factors = [
+        Factor(number, "group", block.variables if block is not None else (), (), repeat)
+        for number, table in enumerate(tables)
+        for repeat, block in enumerate(table)
+    ]
+    if collected.sparse:
+        factors.append(Factor(len(tables), "cell", (), (), 0))
+        factors.append(Factor(len(tables) + 1, "parents", (), (), 0))
+    return CollectionPlan(collected, tuple(factors), tuple(tuple(t) for t in tables), tuple(said))
+
+
+def is_guarded(terms: Sequence[Term], gone: Sequence[int | None]) -> bool:
+    """Whether an attribute may have no term left where its parents are missing.
+
+    Where it is missing itself, its turn starts from 1 and not from a sum.
+    """
+    always = {t.child for t in terms if all(gone[p] is None for p in t.parents)}
+    return any(t.child not in always for t in terms)
+
+
+def _numbered(children: Sequence[int], slots: Sequence[int], n_classes: int) -> list[int]:
+    """The children whose codes get numbers: all but the largest where they are too many."""
+    room, found = _NUMBERED_VALUES // n_classes, set()
+    for child in sorted(children, key=lambda i: slots[i]):
+        room -= slots[child]
+        if room < 0:
+            break
+        found.add(child)
+    return [i for i in children if i in found]

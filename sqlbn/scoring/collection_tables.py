@@ -1,0 +1,196 @@
+"""Lookup tables of a collection: where each turn starts, sums of terms, terms that stay sparse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.counts.cover import Block
+from sqlbn.counts.packing import packed_sql
+from sqlbn.counts.subsets import SubsetCounts
+from sqlbn.draft import Draft
+from sqlbn.quoting import literal
+from sqlbn.scoring.collected import START_TABLE, CollectionPlan, plan_collection
+from sqlbn.scoring.estimates import term_estimate
+from sqlbn.scoring.factors import Factor
+from sqlbn.scoring.parameters import AttributeValues, spread
+from sqlbn.scoring.smoothing import Smoothing, silent_codes
+from sqlbn.scoring.super_tables import by_class
+from sqlbn.structure.terms import Term
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class CountedTerms:
+    """The terms of a collection with the counts that they are estimated from."""
+
+    counts: SubsetCounts
+    terms: tuple[Term, ...]
+    smoothing: Smoothing
+
+    @property
+    def values(self) -> AttributeValues:
+        """What the codes of each attribute are."""
+        return AttributeValues.of(self.counts.encoded, self.smoothing)
+
+    def plan(self) -> CollectionPlan:
+        """How these terms are scored."""
+        values, counts = self.values, self.counts
+        return plan_collection(
+            self.terms,
+            values.slots,
+            values.gone,
+            counts.n_classes,
+            counts.encoded.rows,
+            counts.is_array,
+        )
+
+
+class CollectionTables:
+    """Makes the tables that scoring joins, in a draft that need not be that of the counts."""
+
+    def __init__(self, counted: CountedTerms, draft: Draft) -> None:
+        self._counts, self._smoothing, self._draft = counted.counts, counted.smoothing, draft
+        self.plan = counted.plan()
+        self._collected, self._n_classes = self.plan.collected, counted.counts.n_classes
+        self._gone, self._n_values = counted.values.gone, counted.values.n_values
+        self._sparse = frozenset(self._collected.sparse)
+        self._by_parents: dict[tuple[int, ...], list[Term]] = {}
+        for term in self.plan.terms:
+            self._by_parents.setdefault(term.parents, []).append(term)
+        # What all weights of an attribute have in common does not matter: 1 is the largest.
+        self._heaviest: dict[int, float] = {}
+        for term in self.plan.terms:
+            self._heaviest[term.child] = max(term.weight, self._heaviest.get(term.child, 0.0))
+
+    def make(self) -> None:
+        """Every table."""
+        self._make_start()
+        for number, table in enumerate(self.plan.blocks):
+            self._make_groups(number, table)
+        if self._collected.sparse:
+            cells, parents = self.plan.factors[-2:]
+            self._make_sparse(cells, self._collected.cell_type, self._collected.cell_offsets)
+            self._make_sparse(parents, self._collected.parent_type, self._collected.parent_offsets)
+
+    # -- estimates ---------------------------------------------------------------------------
+
+    def _weight(self, term: Term) -> float:
+        return term.weight / self._heaviest[term.child]
+
+    def _estimates(self, term: Term) -> Array:
+        """The weighted probabilities of a term: axes child, parents, class."""
+        family = (term.child, *term.parents)
+        counts = self._counts.array_of(term.family)
+        axes = [term.family.index(v) for v in family]
+        turned = np.transpose(counts, [*axes, len(family)])
+        m = self._smoothing.m_of(self._n_values[term.child])
+        found = term_estimate(turned, m, [self._gone[v] for v in family])
+        return found * self._weight(term)
+
+    # -- tables ------------------------------------------------------------------------------
+
+    def _make_start(self) -> None:
+        """One row a key: the number under which groups are found, the child, terms without parents.
+
+        Where the child is missing the sum starts from 1, so that its logarithm is nothing.
+        """
+        c = self._collected
+        values = np.zeros((c.n_keys, self._n_classes))
+        numbers = np.full(c.n_keys, c.n_numbers, np.uint32)
+        numbers[: c.all_numbers] = np.arange(c.all_numbers)
+        child, repeat = np.zeros(c.n_keys, np.uint32), np.zeros(c.n_keys, np.uint16)
+        unseen = np.zeros(c.n_keys)
+        alone = {t.child: t for t in self._by_parents.get((), [])}
+        firsts = [*zip(c.numbered, c.offsets, strict=True)]
+        firsts += zip(c.large, c.large_offsets[:-1], strict=True)
+        for i, first in firsts:
+            own = values[first : first + c.slots[i]]
+            if i in alone:
+                own += self._estimates(alone[i])
+            own[silent_codes(self._gone[i])] = 1.0
+            child[first : first + c.slots[i]] = i
+        for again in range(1, c.repeats):
+            start = again * (c.n_numbers + 1)
+            child[start : start + c.n_numbers] = child[: c.n_numbers]
+            repeat[start : start + c.n_numbers + 1] = again
+        for at, term in enumerate(c.sparse, c.large_offsets[-1]):
+            child[at] = term.child
+            unseen[at] = self._weight(term) / self._n_values[term.child]
+        columns: dict[str, Array] = {
+            "key": np.arange(c.n_keys, dtype=np.uint32),
+            "number": numbers,
+            "child": child,
+            "repeat": repeat,
+            "unseen": unseen,
+        }
+        table = self._draft.table(START_TABLE)
+        self._draft.engine.create_table(table, columns | by_class("l", values))
+
+    def _make_groups(self, number: int, table: Sequence[Block | None]) -> None:
+        """The blocks of a table one after the other, all as long as the longest."""
+        c = self._collected
+        size = max(block.cells for block in table if block is not None)
+        values = np.zeros((c.repeats, c.n_numbers + 1, size, self._n_classes))
+        offsets = dict(zip(c.numbered, c.offsets, strict=True))
+        for repeat, block in enumerate(table):
+            if block is None:
+                continue
+            shape = [c.slots[v] for v in block.variables]
+            total = np.zeros((c.n_numbers + 1, *shape, self._n_classes))
+            for term in (t for parents in block.families for t in self._by_parents[parents]):
+                if term.child in offsets and term not in self._sparse:
+                    first = offsets[term.child]
+                    total[first : first + c.slots[term.child]] += spread(
+                        self._estimates(term),
+                        (term.child, *term.parents),
+                        # A group may hold the child too, which is nobody's parent here.
+                        (term.child, *(v if v != term.child else -1 for v in block.variables)),
+                    )
+            values[repeat, :, : block.cells] = total.reshape(-1, block.cells, self._n_classes)
+        flat = values.reshape(-1, self._n_classes)
+        columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
+        name = self._draft.table(Factor(number, "group", (), (), 0).table)
+        self._draft.engine.create_table(name, columns | by_class("l", flat))
+
+    def _make_sparse(self, factor: Factor, key_type: str, offsets: Sequence[int]) -> None:
+        """What was seen of the sparse terms: their cells, or the values of their parents."""
+        c, classes = self._collected, range(self._n_classes)
+        columns = ", ".join(f"l_{j} DOUBLE" for j in classes)
+        self._draft.create(factor.table, f"key {key_type}, {columns}")
+        for term, offset in zip(c.sparse, offsets, strict=False):
+            number = self._counts.number_of(term.family)
+            codes = self._counts.codes(number)
+            family = (term.child, *term.parents)
+            alias = {v: f"c{place}" for place, v in enumerate(family)}
+            keys = [
+                packed_sql([alias[v] for v in part], [c.slots[v] for v in part])
+                for part in (family, term.parents)
+            ]
+            n_values = self._n_values[term.child]
+            self._draft.engine.run(
+                "collection_sparse",
+                table=self._draft.table(factor.table),
+                role=factor.role,
+                key=keys[0],
+                parents_key=keys[1],
+                offset=f"{offset}::{key_type}",
+                axes=[
+                    *({"code": codes[v], "alias": alias[v]} for v in family),
+                    {"code": codes[self._counts.encoded.class_variable], "alias": "y"},
+                ],
+                present=[
+                    f"{alias[v]} <> {self._gone[v]}" for v in family if self._gone[v] is not None
+                ],
+                classes=classes,
+                counts=self._counts.table,
+                position=number,
+                weight=literal(self._weight(term)),
+                m=literal(self._smoothing.m_of(n_values)),
+                share=literal(self._smoothing.share_of(n_values)),
+            )
