@@ -302,6 +302,7 @@ def as_if_large(limit: int) -> Iterator[None]:
         patch.setattr("sqlbn.scoring.collected._COMPLETE_VALUES", 40 * limit)
         patch.setattr("sqlbn.scoring.collected._NUMBERED_VALUES", max(1, limit // 2))
         patch.setattr("sqlbn.scoring.collected._MOST_TABLES", 2)
+        patch.setattr("sqlbn.resubstitution._ARRAY_VALUES", limit)
         patch.setattr("sqlbn.scoring.average_loo_tables._COMPLETE_VALUES", limit)
         patch.setattr("sqlbn.scoring.average_loo._SAFE", 0.01)
         patch.setattr("sqlbn.scoring.average_loo._MEMORY_SHARE", 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,18 @@ class CountedTerms:
     terms: tuple[Term, ...]
     smoothing: Smoothing
 
-    @property
+    @cached_property
     def values(self) -> AttributeValues:
         """What the codes of each attribute are."""
         return AttributeValues.of(self.counts.encoded, self.smoothing)
+
+    def estimates(self, term: Term) -> Array:
+        """The probabilities of a term, without its weight: axes child, parents, class."""
+        family, values = (term.child, *term.parents), self.values
+        axes = [term.family.index(v) for v in family]
+        counts = np.transpose(self.counts.array_of(term.family), [*axes, len(family)])
+        m = self.smoothing.m_of(values.n_values[term.child])
+        return term_estimate(counts, m, [values.gone[v] for v in family])
 
     def plan(self) -> CollectionPlan:
         """How these terms are scored."""
@@ -55,7 +64,8 @@ class CollectionTables:
     """Makes the tables that scoring joins, in a draft that need not be that of the counts."""
 
     def __init__(self, counted: CountedTerms, draft: Draft) -> None:
-        self._counts, self._smoothing, self._draft = counted.counts, counted.smoothing, draft
+        self._counted, self._draft = counted, draft
+        self._counts, self._smoothing = counted.counts, counted.smoothing
         self.plan = counted.plan()
         self._collected, self._n_classes = self.plan.collected, counted.counts.n_classes
         self._gone, self._n_values = counted.values.gone, counted.values.n_values
@@ -85,13 +95,7 @@ class CollectionTables:
 
     def _estimates(self, term: Term) -> Array:
         """The weighted probabilities of a term: axes child, parents, class."""
-        family = (term.child, *term.parents)
-        counts = self._counts.array_of(term.family)
-        axes = [term.family.index(v) for v in family]
-        turned = np.transpose(counts, [*axes, len(family)])
-        m = self._smoothing.m_of(self._n_values[term.child])
-        found = term_estimate(turned, m, [self._gone[v] for v in family])
-        return found * self._weight(term)
+        return self._counted.estimates(term) * self._weight(term)
 
     # -- tables ------------------------------------------------------------------------------
 
