@@ -20,6 +20,8 @@ _LABELS = {
     "brier": "Brier score",
     "mcc": "Matthews correlation",
     "accuracy": "accuracy",
+    "auc": "AUC",
+    "aoprc": "area over the precision-recall curve",
 }
 
 
