@@ -27,13 +27,14 @@ def write_structure(
     info: Information,
     structure: Structure,
     selected: set[int],
+    weights: Sequence[float] | None = None,
 ) -> None:
-    """The draft's `attributes`, `parents` and `cmi`."""
+    """The draft's `attributes`, `parents` and `cmi`; without weights the used count in full."""
     rank = {attribute: place for place, attribute in enumerate(structure.order)}
     draft.fill(
         "attributes",
         "position USMALLINT, attribute VARCHAR, kind VARCHAR, n_values UINTEGER, mi DOUBLE, "
-        "rank USMALLINT, selected BOOLEAN, type VARCHAR, missing_code UINTEGER",
+        "rank USMALLINT, selected BOOLEAN, type VARCHAR, missing_code UINTEGER, weight DOUBLE",
         [
             (
                 i,
@@ -45,6 +46,7 @@ def write_structure(
                 i in selected,
                 plain_type(b.sql_type),
                 b.missing,
+                float(i in selected) if weights is None else weights[i],
             )
             for i, b in enumerate(books)
         ],

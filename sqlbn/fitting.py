@@ -43,6 +43,7 @@ from sqlbn.structure.forest import GammaSums, score_gains
 from sqlbn.structure.information import Information, information
 from sqlbn.structure.parents import Structure
 from sqlbn.structure.shape import Shape
+from sqlbn.weighing import weigh
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,8 @@ def _way_of(learner: Learner) -> Callable[..., dict[str, Any]]:
     """The road from codes to tables that a learner takes."""
     if learner.averaging is not None:
         return _fit_average
+    if learner.weighing is not None:
+        return _fit_weighed
     return _fit_collection if learner.collecting is not None else _fit_product
 
 
@@ -135,12 +138,47 @@ def finish_product(
     structure: Structure,
     smoothing: Smoothing,
     progress: Progress,
+    weights: Sequence[float] | None = None,
 ) -> None:
     """The tables of a product when its families have been counted."""
     with progress.stage("factors", "making the tables of probabilities"):
         counts.describe()
-        FactorTables(counts, smoothing).make()
-    write_structure(counts.draft, books, info, structure, set(counts.families))
+        FactorTables(counts, smoothing, weights).make()
+    write_structure(counts.draft, books, info, structure, set(counts.families), weights)
+
+
+def _fit_weighed(
+    draft: Draft,
+    encoded: Encoded,
+    prepared: Prepared,
+    options: FitOptions,
+    progress: Progress,
+    shape: Shape | None,
+) -> dict[str, Any]:
+    """Naive Bayes with a weight for every attribute; what the search found."""
+    learner, chosen = options.make_learner(), {}
+    assert learner.weighing is not None
+    info = _information(draft, encoded, prepared, options, progress)
+    families = {i: (i,) for i in range(encoded.n_attributes)}
+    with progress.stage("parameters", "pass 2: counting families", encoded.rows, len(families)):
+        counts = count_families(draft, encoded, families, advance=progress.advance)
+    if shape is None:
+        seed = draft.engine.settings.seed
+        found = weigh(counts, prepared.class_counts, options.smoothing, seed, progress)
+        single = tuple(float(i in found.best) for i in families)
+        weights = single if learner.weighing.single else found.weights
+        used = tuple(i for i in families if weights[i] > 0)
+        shape = Shape(learner.structure(info), used, weights=weights)
+        chosen = {
+            "cost": found.cost,
+            "null_cost": found.null_cost,
+            "evaluations": found.evaluations,
+        }
+    counts = counts.cut_back(shape.families)
+    structure = learner.structure(info)
+    smoothing = options.smoothing
+    finish_product(counts, prepared.books, info, structure, smoothing, progress, shape.weights)
+    return chosen
 
 
 def _fit_average(

@@ -38,6 +38,7 @@ class FitOptions:
     order: str | None = None
     parents_from_first: int | None = None
     parents: Mapping[str, Any] | None = None
+    map: bool | None = None
     estimate: str | None = None
     missing: str | None = None
     loocv_sample: int | None = None
@@ -117,6 +118,7 @@ class FitOptions:
             order=self.order,
             parents_from_first=self.parents_from_first,
             parents=self.parents,
+            map=self.map or None,
         )
 
     @property

@@ -137,12 +137,12 @@ class DuckDBEngine:
         if already:
             yield
             return
-        threads = self.row("SELECT current_setting('threads')")[0]
+        threads = self.threads
         self.execute("SET threads = 1")
         try:
             yield
         finally:
-            self.execute(f"SET threads = {int(threads)}")
+            self.execute(f"SET threads = {threads}")
 
     # -- the outside world -----------------------------------------------------------------
 
@@ -178,6 +178,11 @@ class DuckDBEngine:
     def scratch_file(self, stem: str, suffix: str) -> Path:
         """A path in the private folder."""
         return self.scratch.folder / f"{self.fresh_name(stem)}{suffix}"
+
+    @property
+    def threads(self) -> int:
+        """How many threads the engine may use."""
+        return int(self.row("SELECT current_setting('threads')")[0])
 
     @property
     def memory_bytes(self) -> int:

@@ -62,6 +62,13 @@ class Collecting:
 
 
 @dataclass(frozen=True)
+class Weighing:
+    """Weights of attributes from a search over subsets: of all models tried, or of the best one."""
+
+    single: bool
+
+
+@dataclass(frozen=True)
 class Smooths:
     """The estimate and the policy for missing values that a learner has unless told otherwise."""
 
@@ -73,13 +80,14 @@ class Learner(ABC):
     """A learner whose score is P(y) times a product of P(x_i | parents, y), or sums of such.
 
     `smooths` is None where the estimate cannot be chosen, `has_backoff` False where a combination
-    that was never seen is smoothed and no more.
+    that was never seen is smoothed and no more; `weighs` where attributes count in part.
     """
 
     name: ClassVar[str]
     summary: ClassVar[str]
     smooths: ClassVar[Smooths | None] = Smooths()
     has_backoff: ClassVar[bool] = True
+    weighs: ClassVar[bool] = False
 
     def families(self, d: int) -> list[Family]:
         """The families whose counts the structure needs; variable d is the class."""
@@ -103,6 +111,11 @@ class Learner(ABC):
     @property
     def collecting(self) -> Collecting | None:
         """Which parent sets are summed; None where each attribute has a single one."""
+        return None
+
+    @property
+    def weighing(self) -> Weighing | None:
+        """How attributes get weights; None where each counts in full."""
         return None
 
     @property

@@ -13,13 +13,14 @@ from sqlbn.learners.fan import Fan
 from sqlbn.learners.kdb import Kdb
 from sqlbn.learners.nb import NaiveBayes
 from sqlbn.learners.skdb import Skdb
+from sqlbn.learners.snb import Snb
 from sqlbn.learners.superparent import SuperParent
 from sqlbn.learners.tan import Tan
 
 LEARNERS: dict[str, type[Learner]] = {
     c.name: c
     for c in (
-        NaiveBayes, Tan, Kdb, Skdb, Ande, Fan, SuperParent, Fanc, Spc, Spcr, Tc, Collection
+        NaiveBayes, Tan, Kdb, Skdb, Ande, Fan, SuperParent, Fanc, Spc, Spcr, Tc, Collection, Snb
     )
 }  # fmt: skip
 
@@ -37,6 +38,7 @@ _MAKERS: dict[str, Callable[..., Learner]] = {
     "spcr": Spcr,
     "tc": Tc,
     "collection": Collection,
+    "snb": Snb,
 }
 _TAKES: dict[str, set[str]] = {
     "nb": set(),
@@ -51,6 +53,7 @@ _TAKES: dict[str, set[str]] = {
     "spcr": {"order", "parents_from_first"},
     "tc": {"order", "parents_from_first"},
     "collection": {"parents"},
+    "snb": {"map"},
 }
 
 

@@ -101,7 +101,10 @@ class Kind(ABC):
         return Rederived(living.shape, tuple(notes))
 
     def _selection_notes(self) -> list[str]:
-        if self.living.options.make_learner().selection is None:
+        learner = self.living.options.make_learner()
+        if learner.weighing is not None:
+            return ["the weights of the attributes stay as they are"]
+        if learner.selection is None:
             return []
         return ["the selection by leave-one-out stays as it is"]
 
@@ -114,6 +117,8 @@ class ProductKind(Kind):
     def wanted(self, info: Information) -> Shape:
         structure = self.living.options.make_learner().structure(info)
         now = self.living.shape
+        if now.weights is not None:
+            return replace(now, structure=structure)
         if now.k is None:
             return Shape.whole(structure)
         return Shape.selective(structure, now.k, len(now.selected))
@@ -134,7 +139,7 @@ class ProductKind(Kind):
         progress: Progress,
     ) -> None:
         smoothing = self.living.options.smoothing
-        finish_product(counts, books, info, shape.structure, smoothing, progress)
+        finish_product(counts, books, info, shape.structure, smoothing, progress, shape.weights)
 
 
 class AverageKind(Kind):

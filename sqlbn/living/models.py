@@ -13,7 +13,7 @@ from sqlbn.counts.margins import MARGINS
 from sqlbn.draft import Draft
 from sqlbn.errors import StoreError
 from sqlbn.history import HISTORY, Step, read_history
-from sqlbn.learners import make_learner
+from sqlbn.learners import LEARNERS, make_learner
 from sqlbn.living.codebooks import Books
 from sqlbn.living.kinds import Living
 from sqlbn.living.stored import StoredCounts
@@ -66,7 +66,12 @@ def shape_of(draft: Draft, spec: ModelSpec) -> Shape:
     names = [book.name for book in spec.books]
     name = spec.meta.get("superparent")
     first = names.index(name) if terms and name is not None else None
-    return Shape(structure, spec.selected, int(k) if k is not None else None, terms, first)
+    weights = None
+    if LEARNERS[spec.meta["learner"]].weighs:
+        table = draft.table("attributes")
+        rows = draft.engine.rows(f"SELECT weight FROM {table} ORDER BY position")
+        weights = tuple(float(row[0]) for row in rows)
+    return Shape(structure, spec.selected, int(k) if k is not None else None, terms, first, weights)
 
 
 @dataclass(frozen=True)

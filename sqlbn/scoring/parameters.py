@@ -43,10 +43,15 @@ class AttributeValues:
 
 
 class FactorTables:
-    """Makes the model's factors from counts: their tables, and the draft's `factors`."""
+    """Makes the model's factors from counts: their tables, and the draft's `factors`.
 
-    def __init__(self, counts: FamilyCounts, smoothing: Smoothing) -> None:
-        self._counts, self._smoothing = counts, smoothing
+    `weights` are exponents of the attributes' probabilities, where not all count in full.
+    """
+
+    def __init__(
+        self, counts: FamilyCounts, smoothing: Smoothing, weights: Sequence[float] | None = None
+    ) -> None:
+        self._counts, self._smoothing, self._weights = counts, smoothing, weights
         self._draft = counts.draft
         self._values = AttributeValues.of(counts.encoded, smoothing)
         self._slots, self._gone = self._values.slots, self._values.gone
@@ -76,12 +81,18 @@ class FactorTables:
             family = self._counts.families[member]
             level = complete_level(family, self._slots, n_classes, self._most)
             logs = self._logs(family, level)
+            if self._weights is not None:
+                logs = logs * self._weights[member]
             total += spread(logs, family[: level + 1], factor.variables)
         flat = total.reshape(-1, n_classes)
         columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
         for j in range(n_classes):
             columns[f"l_{j}"] = np.ascontiguousarray(flat[:, j])
         self._draft.engine.create_table(self._draft.table(factor.table), columns)
+
+    def single_logs(self) -> list[Array]:
+        """ln P(x | y) of every attribute, parents left aside: (codes, classes)."""
+        return [self._logs(family[:1], 0) for family in self._counts.families.values()]
 
     def _logs(self, family: Sequence[int], level: int) -> Array:
         """ln P(x | parents up to a level, y)."""

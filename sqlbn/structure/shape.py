@@ -14,7 +14,8 @@ class Shape:
     """The order of all attributes, the parents of each, and which attributes are used at all.
 
     `k` is how many parents a selection has left them; None where nothing was selected. A collection
-    has `terms` instead of parents, and perhaps a super parent.
+    has `terms` instead of parents, and perhaps a super parent. `weights` are exponents of the
+    attributes' probabilities, where not all count in full.
     """
 
     structure: Structure
@@ -22,6 +23,7 @@ class Shape:
     k: int | None = None
     terms: tuple[Term, ...] = ()
     super_parent: int | None = None
+    weights: tuple[float, ...] | None = None
 
     @property
     def chosen(self) -> dict[str, int]:
