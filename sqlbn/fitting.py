@@ -23,7 +23,7 @@ from sqlbn.counts.margins import (
     plan_margins,
 )
 from sqlbn.counts.room import affordable
-from sqlbn.describing import fit_meta, write_structure
+from sqlbn.describing import fit_meta, write_structure, write_variables
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.encoded import Encoded, discard, sampled
@@ -75,6 +75,14 @@ def learn(
             chosen = fit(draft, encoded, prepared, options, progress, shape)
         finally:
             discard(engine, encoded)
+        write_variables(
+            draft,
+            prepared.books,
+            prepared.class_book.n_values,
+            prepared.learned.elementary,
+            prepared.learned.left_out,
+            prepared.training.attributes,
+        )
         start_history(draft, prepared.training, options)
         write_meta(draft, {**fit_meta(prepared, options, progress), **chosen})
         return draft, read_spec(draft)

@@ -12,13 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlbn.draft import Draft
-from sqlbn.encode.books import (
-    categorical_books,
-    class_codebook,
-    create_categories,
-    numeric_book,
-    write_cuts,
-)
+from sqlbn.encode.books import class_codebook, numeric_book, write_parts
+from sqlbn.encode.categories import categorical_books, create_categories
 from sqlbn.encode.codebook import BookTables, Codebook
 from sqlbn.errors import SourceError
 from sqlbn.living.recoding import Array, Recoding
@@ -86,7 +81,7 @@ def join_books(
     books = tuple(
         numeric[i] if b.kind == "numeric" else categorical[b.name] for i, b in enumerate(one.books)
     )
-    write_cuts(draft, books)
+    write_parts(draft, books)
     new = Books(draft, class_book, books)
     recodings = [
         Recoding(_codes(old, new, [(a, row[at], code) for a, code, *row in moves]), new.cards)
