@@ -15,7 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sqlbn.encode.supervised.cells import Cells, Floats, Ints
+from sqlbn.encode.supervised.cells import Cells, Ints
+from sqlbn.encode.supervised.log_factorials import Floats
 
 # What a number of runs costs, for an array of such numbers: concave, rising.
 Prior = Callable[[Ints], Floats]
