@@ -7,7 +7,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.encode.supervised.cells import Cells, Floats, Ints, distinct_neighbours
+from sqlbn.encode.supervised.cells import Cells, Ints, distinct_neighbours
+from sqlbn.encode.supervised.log_factorials import Floats
 
 _LOG2_3 = math.log2(3)
 

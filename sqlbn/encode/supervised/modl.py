@@ -11,13 +11,12 @@ import numpy.typing as npt
 from sqlbn.encode.supervised.cells import (
     Cells,
     Counts,
-    Floats,
     Ints,
     distinct_neighbours,
     run_cost,
     whole_where_possible,
 )
-from sqlbn.encode.supervised.log_factorials import log_binomial
+from sqlbn.encode.supervised.log_factorials import Floats, log_binomial
 from sqlbn.encode.supervised.ordered import cheapest_runs
 
 

@@ -12,12 +12,11 @@ import numpy.typing as npt
 from sqlbn.encode.supervised.cells import (
     Cells,
     Counts,
-    Floats,
     Ints,
     run_cost,
     whole_where_possible,
 )
-from sqlbn.encode.supervised.log_factorials import log_partitions
+from sqlbn.encode.supervised.log_factorials import Floats, log_partitions
 from sqlbn.encode.supervised.ordered import cheapest_runs
 from sqlbn.encode.supervised.regrouping import cheapest_groups
 
@@ -100,7 +99,7 @@ def _grouped(profiles: Counts, priors: Floats) -> tuple[Ints, float]:
     if len(present) == 2:
 
         def prior(groups: Ints) -> Floats:
-            return priors[np.minimum(groups, len(priors)) - 1]
+            return np.asarray(priors[np.minimum(groups, len(priors)) - 1])
 
         bounds, cost = cheapest_runs(Cells(profiles), prior)
         return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)), cost

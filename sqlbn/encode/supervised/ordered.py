@@ -15,7 +15,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sqlbn.encode.supervised.cells import Cells, Floats, Ints
+from sqlbn.encode.supervised.cells import Cells, Ints
+from sqlbn.encode.supervised.log_factorials import Floats
 
 # What a number of runs costs, for an array of such numbers: concave, rising.
 Prior = Callable[[Ints], Floats]
@@ -48,18 +49,29 @@ def merged_down(cells: Cells, most: int) -> Ints:
     the cheaper half of all pairs: what merging one pair at a time would nearly always come to.
     """
     bounds = np.arange(cells.n_cells + 1)
-    while len(bounds) - 1 > most:
-        single = cells.cost(bounds[:-1], bounds[1:])
-        rise = cells.cost(bounds[:-2], bounds[2:]) - single[:-1] - single[1:]
-        rise = rise.round(12)
-        padded = np.concatenate(([np.inf], rise, [np.inf]))
-        lowest = (rise < padded[:-2]) & (rise <= padded[2:])
-        ranked = np.flatnonzero(lowest)
-        ranked = ranked[np.argsort(rise[ranked], kind="stable")]
-        cheap = int((rise[ranked] <= np.quantile(rise, _SHARE_A_ROUND)).sum())
-        merged = ranked[: max(1, min(cheap, len(bounds) - 1 - most))]
+    single = cells.cost(bounds[:-1], bounds[1:])
+    pair = cells.cost(bounds[:-2], bounds[2:])
+    while len(single) > most:
+        merged = _cheap_pairs((pair - single[:-1] - single[1:]).round(12), len(single) - most)
+        single[merged] = pair[merged]
+        fresh = np.zeros(len(single), dtype=bool)
+        fresh[merged] = True
+        kept = np.delete(np.arange(len(single)), merged + 1)
         bounds = np.delete(bounds, merged + 1)
+        single, fresh, pair = single[kept], fresh[kept], pair[kept[:-1]]
+        # A pair costs what it did unless one of its runs has grown.
+        changed = np.flatnonzero(fresh[:-1] | fresh[1:])
+        pair[changed] = cells.cost(bounds[changed], bounds[changed + 2])
     return bounds
+
+
+def _cheap_pairs(rise: Floats, most: int) -> Ints:
+    """Up to `most` pairs to merge in one round, ascending."""
+    padded = np.concatenate(([np.inf], rise, [np.inf]))
+    lowest = np.flatnonzero((rise < padded[:-2]) & (rise <= padded[2:]))
+    ranked = lowest[np.argsort(rise[lowest], kind="stable")]
+    cheap = int((rise[ranked] <= np.quantile(rise, _SHARE_A_ROUND)).sum())
+    return np.sort(ranked[: max(1, min(cheap, most))])
 
 
 def exact_runs(cells: Cells, prior: Prior) -> tuple[Ints, float]:

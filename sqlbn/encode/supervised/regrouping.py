@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sqlbn.encode.supervised.cells import Cells, Counts, Floats, Ints, run_cost
+from sqlbn.encode.supervised.cells import Cells, Counts, Ints, run_cost
+from sqlbn.encode.supervised.log_factorials import Floats
 
 MOST_SEPARATE = 800
 MOST_GROUPS = 256
@@ -35,7 +36,7 @@ class Grouping:
 
     @property
     def n_groups(self) -> int:
-        return self.counts.shape[1]
+        return int(self.counts.shape[1])
 
 
 def cheapest_groups(profiles: Counts, priors: Floats) -> tuple[Ints, float]:
