@@ -119,24 +119,21 @@ def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dic
     }
 
 
-def write_variables(
-    draft: Draft,
-    books: Sequence[Codebook],
-    n_classes: int,
-    elementary: Mapping[str, int],
-    left_out: Sequence[Variable] = (),
-    order: Sequence[str] = (),
-) -> None:
-    """The draft's `variables`, in the order of the columns; parts are counted in its margins."""
+def variables_of(
+    draft: Draft, books: Sequence[Codebook], n_classes: int, elementary: Mapping[str, int]
+) -> list[Variable]:
+    """What the attributes tell one by one, by the margins in the draft."""
     counts = _single_margins(draft, len(books), n_classes)
     numbers = category_numbers(draft)
-    variables = [
+    return [
         variable_of(b, counts[i], numbers.get(b.name, (0, 0))[0], elementary.get(b.name))
         for i, b in enumerate(books)
     ]
-    place = {name: at for at, name in enumerate(order)}
-    listed = sorted([*variables, *left_out], key=lambda v: place.get(v.name, 0))
-    draft.fill("variables", variable_columns(draft.n_type), [v.row for v in listed])
+
+
+def write_variables(draft: Draft, variables: Sequence[Variable]) -> None:
+    """The draft's `variables`, in this order."""
+    draft.fill("variables", variable_columns(draft.n_type), [v.row for v in variables])
 
 
 def _single_margins(draft: Draft, n_attributes: int, n_classes: int) -> list[PartCounts]:

@@ -42,6 +42,10 @@ class Training:
     rows: int
     skipped: int
 
+    def labelled(self, engine: DuckDBEngine, class_book: Codebook, tables: BookTables) -> Labelled:
+        """The rows with the codes of their classes."""
+        return Labelled(engine, self.source, class_book, tables.classes, self.weights, self.rows)
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -143,9 +147,7 @@ def prepare(
     write_classes(draft, classes)
     with progress.stage("codebooks", "learning categories and cut points", rows, len(profiles)):
         tables = BookTables.of(draft.prefix, training.target)
-        labelled = Labelled(
-            engine, training.source, class_book, tables.classes, training.weights, rows
-        )
+        labelled = training.labelled(engine, class_book, tables)
         keep = frozenset(options.choices(training.source).keep)
         learned = learn_codebooks(labelled, draft, profiles, options.discretisation, keep, progress)
     return _prepared(draft, training, class_book, classes, learned)

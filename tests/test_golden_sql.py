@@ -66,7 +66,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "rows of each class of a weighted column's values": (
         "value_classes",
-        {"total": "sum(w)", "labelled": 'SELECT i."x" AS value, i.y AS class, i.w AS w FROM t AS i'},
+        {
+            "total": "sum(w)",
+            "labelled": 'SELECT i."x" AS value, i.y AS class, i.w AS w FROM t AS i',
+        },
     ),
     "values of a column numbered": ("numbered_values", {"counted": "counted_1"}),
     "categories in groups": (

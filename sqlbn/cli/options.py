@@ -275,6 +275,11 @@ _LEARNING: list[tuple[str, Any, Any]] = [
 _ABOUT_TALKING = ("quiet", "traceback")
 
 
+def learning_options() -> list[str]:
+    """The options of a fit, without those about talking."""
+    return [name for name, _, _ in _LEARNING if name not in _ABOUT_TALKING]
+
+
 def learning(*leave_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """A command that learns: its `options` parameter stands for all the options of a fit.
 

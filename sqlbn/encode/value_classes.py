@@ -48,8 +48,8 @@ class Labelled:
         """Number of classes."""
         return self.class_book.n_values
 
-    def statement(self, value: str) -> str:
-        """Rows as (value, class, weight), for an expression over the alias `i`."""
+    def statement(self, value: str, joins: Sequence[str] = ()) -> str:
+        """Rows as (value, class, weight), for an expression over the alias `i` and some joins."""
         target = column_sql("i", self.class_book.name)
         items = [
             {"code": value, "alias": "value"},
@@ -57,16 +57,16 @@ class Labelled:
         ]
         if self.weights is not None:
             items.append({"code": self.weights.value_sql("i"), "alias": "w"})
-        joins = []
+        listed = list(joins)
         if self.class_book.is_joined:
-            joins.append(categories_join_sql(self.class_book, target, self.classes, "dy"))
+            listed.append(categories_join_sql(self.class_book, target, self.classes, "dy"))
         relation = self.source.filtered_relation
-        return render("encode", items=items, joins=joins, relation=relation)
+        return render("encode", items=items, joins=listed, relation=relation)
 
-    def counts_statement(self, value: str) -> str:
+    def counts_statement(self, value: str, joins: Sequence[str] = ()) -> str:
         """The counts (value, class, n) of an expression."""
         total = "sum(w)" if self.weights is not None else "count(*)"
-        return render("value_classes", total=total, labelled=self.statement(value))
+        return render("value_classes", total=total, labelled=self.statement(value, joins))
 
     def numeric_sql(self, profile: ColumnProfile) -> str:
         """A quantity as the expression that its intervals are found on; NaN is missing."""

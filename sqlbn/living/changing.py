@@ -9,7 +9,7 @@ import numpy as np
 
 from sqlbn.counts.margins import MARGINS, margin_information
 from sqlbn.counts.subsets import SubsetCounts
-from sqlbn.describing import program_meta, write_variables
+from sqlbn.describing import program_meta, variables_of, write_variables
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, discard
 from sqlbn.errors import NoRowsError, SourceError, StoreError
@@ -286,7 +286,7 @@ def _rebuild(
         combine(counts, parts)
     kind.finish(counts, joined.books.books, joined.class_counts, info, found.shape, progress)
     n_classes, elementary = len(joined.class_counts), model.encoding.elementary
-    write_variables(new, joined.books.books, n_classes, elementary)
+    write_variables(new, variables_of(new, joined.books.books, n_classes, elementary))
     if "loocv" in model.draft.names():
         table = new.table("loocv")
         new.engine.execute(f"CREATE TABLE {table} AS FROM {model.draft.table('loocv')}")

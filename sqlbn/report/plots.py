@@ -1,8 +1,9 @@
-"""The pictures: leave-one-out curves and learning curves."""
+"""The pictures: leave-one-out curves, learning curves, streams, class profiles of variables."""
 
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from sqlbn.errors import OptionError
 if TYPE_CHECKING:
     from sqlbn.evaluation.curves import Point
     from sqlbn.living.streaming import StreamBatch
+    from sqlbn.univariate import Preparation
 
 _LABELS = {
     "rmse": "RMSE of the true class",
@@ -21,6 +23,9 @@ _LABELS = {
     "mcc": "Matthews correlation",
     "accuracy": "accuracy",
 }
+# A part narrower than this share of the rows has no room for its name.
+_NAMED_WIDTH = 0.05
+_MOST_CLASSES_NAMED = 16
 
 
 def check_plot(path: str | Path | None) -> None:
@@ -103,11 +108,81 @@ def plot_stream(path: str | Path, batches: Sequence[StreamBatch], loss: str, tit
     _save(figure, axes, path)
 
 
+def plot_profiles(path: str | Path, found: Preparation, names: Sequence[str], title: str) -> None:
+    """A panel a variable: the classes' shares in each part, which is as wide as it has rows."""
+    check_plot(path)
+    from matplotlib.figure import Figure
+
+    columns = min(3, max(1, len(names)))
+    lines = max(1, math.ceil(len(names) / columns))
+    figure = Figure(figsize=(4.6 * columns, 3.2 * lines + 0.9), dpi=120, layout="constrained")
+    grid = figure.subplots(lines, columns, squeeze=False)
+    classes = found.classes["class"].to_pylist()
+    levels = {r["attribute"]: r["level"] for r in found.variables.to_pylist()}
+    for axes, name in zip(grid.flat, names, strict=False):
+        _draw_profile(axes, found.profile_of(name), classes)
+        axes.set_title(f"{name}: level {levels[name]:.4f}", fontsize=10)
+    for axes in list(grid.flat)[len(names) :]:
+        axes.set_visible(False)
+    shown = classes[:_MOST_CLASSES_NAMED]
+    handles = [_patch(_colour(j, len(classes)), c) for j, c in enumerate(shown)]
+    figure.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False)
+    figure.suptitle(title)
+    _write(figure, path)
+
+
+def _draw_profile(axes: Any, parts: Sequence[dict[str, Any]], classes: Sequence[str]) -> None:
+    """Stacked shares side by side; parts that are wide enough are named below."""
+    widths = [p["rows"] for p in parts]
+    total = sum(widths) or 1
+    left, named = 0.0, []
+    for part, rows in zip(parts, widths, strict=True):
+        width, bottom = rows / total, 0.0
+        for j, name in enumerate(classes):
+            share = part["shares"][name]
+            axes.bar(
+                left,
+                share,
+                width,
+                bottom=bottom,
+                align="edge",
+                color=_colour(j, len(classes)),
+                edgecolor="white",
+                linewidth=0.4,
+            )
+            bottom += share
+        if width >= _NAMED_WIDTH:
+            label = part["part"] if part["part"] is not None else "missing"
+            named.append((left + width / 2, label if len(label) < 19 else f"{label[:17]}…"))
+        left += width
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    axes.set_xticks([x for x, _ in named], [text for _, text in named], rotation=30, ha="right")
+    axes.tick_params(labelsize=7, length=2)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _colour(number: int, of: int) -> Any:
+    from matplotlib import colormaps
+
+    return colormaps["tab10"](number) if of <= 10 else colormaps["viridis"](number / (of - 1))
+
+
+def _patch(colour: Any, label: str) -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(color=colour, label=label)
+
+
 def _save(figure: Any, axes: Any, path: str | Path) -> None:
+    """Write the picture with its legend."""
+    axes.legend(frameon=False)
+    _write(figure, path)
+
+
+def _write(figure: Any, path: str | Path) -> None:
     """Write the file; the same picture gives the same bytes."""
     from matplotlib import rc_context
 
-    axes.legend(frameon=False)
     is_svg = Path(path).suffix.lower() == ".svg"
     with rc_context({"svg.hashsalt": "sqlbn", "svg.fonttype": "none"}):
         figure.savefig(path, metadata={"Date": None} if is_svg else {})
