@@ -102,6 +102,7 @@ def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dic
         "created_at": now(),
         "learner": learner.name,
         "options": {**learner.options(), **options.discretisation.options()},
+        **({"elementary": prepared.learned.coarse} if prepared.learned.coarse else {}),
         "target": training.target,
         "target_type": plain_type(prepared.class_book.sql_type),
         "m": options.smoothing.m,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,17 +69,20 @@ class Preparation:
         if attribute not in known:
             names = ", ".join(map(repr, known)) or "none"
             raise ColumnError(f"there is no variable {attribute!r}; there is {names}")
-        import pyarrow.compute as pc
+        return list(self._profiles.get(attribute, {}).values())
 
-        parts: dict[int, dict[str, Any]] = {}
+    @cached_property
+    def _profiles(self) -> dict[str, dict[int, dict[str, Any]]]:
+        """The parts of every variable by their codes."""
+        found: dict[str, dict[int, dict[str, Any]]] = {}
         names = self.classes["class"].to_pylist()
-        for row in self.profile.filter(pc.equal(self.profile["attribute"], attribute)).to_pylist():
-            part = parts.setdefault(
+        for row in self.profile.to_pylist():
+            part = found.setdefault(row["attribute"], {}).setdefault(
                 row["code"],
                 {"part": row["part"], "rows": row["rows"], "shares": dict.fromkeys(names, 0.0)},
             )
             part["shares"][row["class"]] = row["share"]
-        return list(parts.values())
+        return found
 
 
 def prepare(

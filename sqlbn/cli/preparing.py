@@ -55,7 +55,12 @@ def prepare(
     best = [r["attribute"] for r in found.variables.to_pylist() if r["level"] > 0]
     if plot is not None:
         drawn = chosen or best[:_DRAWN]
-        plot_profiles(plot, found, drawn, f"{target}, {found.rows:,} rows")
+        plot_profiles(
+            plot,
+            found,
+            drawn,
+            f"shares of {target}; a part is as wide as it has of the {found.rows:,} rows",
+        )
         typer.echo(f"drawn: {plot}", err=True)
     if out is not None:
         _write(found, out)

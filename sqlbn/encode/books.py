@@ -40,13 +40,14 @@ class Learned:
     """Codebooks, and what was found on the way to them.
 
     `counts` are those of parts by class and `elementary` the cells that an optimisation started
-    from, where there was one.
+    from, where there was one. `coarse` are those of columns with too many values for it.
     """
 
     books: list[Codebook] = field(default_factory=list)
     left_out: list[Variable] = field(default_factory=list)
     counts: dict[str, Array] = field(default_factory=dict)
     elementary: dict[str, int] = field(default_factory=dict)
+    coarse: dict[str, int] = field(default_factory=dict)
 
     def add(self, name: str, counts: Array, elementary: int | None) -> None:
         """Note what is known of a column that is used."""
@@ -147,6 +148,8 @@ def _supervised_books(
         else:
             books[name] = book
             learned.add(name, counts, len(cells.counts))
+        if cells.coarse:
+            learned.coarse[name] = len(cells.counts)
         progress.advance()
     return books
 

@@ -94,12 +94,13 @@ class ValueClasses:
     """Counts (cells, classes) of a quantity's cells in order, each up to its `uppers`.
 
     `missing` are the counts by class of the rows without a value. A cell is a distinct value, or
-    where these are too many an interval that holds several.
+    where these are too many (`coarse`) an interval that holds several.
     """
 
     uppers: Array
     counts: Array
     missing: Array
+    coarse: bool = False
 
     @property
     def some_present(self) -> bool:
@@ -172,7 +173,8 @@ def _grouped(rows: Labelled, profile: ColumnProfile) -> ValueClasses:
     bounds = elementary_cells(np.bincount(place, weights=n), rows.most_cells)
     counts = rows.zeros(len(bounds) - 1, rows.n_classes)
     np.add.at(counts, (np.searchsorted(bounds, place, side="right") - 1, classes), n)
-    return ValueClasses(values[new][bounds[1:] - 1], counts, missing)
+    coarse = len(bounds) <= place[-1] + 1
+    return ValueClasses(values[new][bounds[1:] - 1], counts, missing, coarse)
 
 
 def _streamed(rows: Labelled, profile: ColumnProfile, cuts: Array) -> ValueClasses:
@@ -190,4 +192,4 @@ def _streamed(rows: Labelled, profile: ColumnProfile, cuts: Array) -> ValueClass
             np.add.at(counts, (cells, classes[~absent]), n[~absent])
     if not counts.any():
         return ValueClasses(np.zeros(0), counts[:0], missing)
-    return ValueClasses(np.append(cuts, np.inf), counts, missing)
+    return ValueClasses(np.append(cuts, np.inf), counts, missing, coarse=True)

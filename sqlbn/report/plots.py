@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,34 +128,26 @@ def plot_profiles(path: str | Path, found: Preparation, names: Sequence[str], ti
     shown = classes[:_MOST_CLASSES_NAMED]
     handles = [_patch(_colour(j, len(classes)), c) for j, c in enumerate(shown)]
     figure.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False)
-    figure.suptitle(title)
+    figure.suptitle(title, fontsize=11)
     _write(figure, path)
 
 
 def _draw_profile(axes: Any, parts: Sequence[dict[str, Any]], classes: Sequence[str]) -> None:
     """Stacked shares side by side; parts that are wide enough are named below."""
-    widths = [p["rows"] for p in parts]
-    total = sum(widths) or 1
-    left, named = 0.0, []
-    for part, rows in zip(parts, widths, strict=True):
-        width, bottom = rows / total, 0.0
-        for j, name in enumerate(classes):
-            share = part["shares"][name]
-            axes.bar(
-                left,
-                share,
-                width,
-                bottom=bottom,
-                align="edge",
-                color=_colour(j, len(classes)),
-                edgecolor="white",
-                linewidth=0.4,
-            )
-            bottom += share
+    total = sum(p["rows"] for p in parts) or 1
+    widths = [p["rows"] / total for p in parts]
+    starts = list(accumulate(widths, initial=0.0))[:-1]
+    bottoms = [0.0] * len(parts)
+    for j, name in enumerate(classes):
+        shares = [p["shares"][name] for p in parts]
+        axes.bar(starts, shares, widths, bottoms, align="edge", color=_colour(j, len(classes)))
+        bottoms = [low + share for low, share in zip(bottoms, shares, strict=True)]
+    named = []
+    for part, start, width in zip(parts, starts, widths, strict=True):
         if width >= _NAMED_WIDTH:
+            axes.axvline(start, color="white", linewidth=0.8)
             label = part["part"] if part["part"] is not None else "missing"
-            named.append((left + width / 2, label if len(label) < 19 else f"{label[:17]}…"))
-        left += width
+            named.append((start + width / 2, label if len(label) < 19 else f"{label[:17]}…"))
     axes.set(xlim=(0, 1), ylim=(0, 1))
     axes.set_xticks([x for x, _ in named], [text for _, text in named], rotation=30, ha="right")
     axes.tick_params(labelsize=7, length=2)
