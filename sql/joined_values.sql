@@ -1,13 +1,7 @@
 {# The values of two models' columns of one type put together, in sorted order, missing last: their
-   counts, and under which code each model has them. #}
-SELECT
-  attribute,
-  CAST(row_number() OVER (PARTITION BY attribute ORDER BY typed NULLS LAST) - 1 AS UINTEGER) AS code,
-  value,
-  n,
-  first_code,
-  second_code
-FROM (
+   counts, and under which code each model has them. Values that share a code in either model share
+   one here; codes are numbered by their first value. #}
+WITH joined AS (
   SELECT
     attribute,
     TRY_CAST(value AS {{ type }}) AS typed,
@@ -22,5 +16,28 @@ FROM (
   )
   WHERE attribute IN ({{ attributes }})
   GROUP BY attribute, typed
+  HAVING sum(n) <> 0
+),
+placed AS (
+  SELECT
+    *,
+    row_number() OVER (PARTITION BY attribute ORDER BY typed NULLS LAST) AS place,
+    COALESCE(first_code, max(first_code) OVER (PARTITION BY attribute, second_code)) AS known
+  FROM joined
+),
+grouped AS (
+  SELECT
+    *,
+    min(place) OVER (
+      PARTITION BY attribute, known, CASE WHEN known IS NULL THEN second_code END
+    ) AS first_place
+  FROM placed
 )
-WHERE n <> 0
+SELECT
+  attribute,
+  CAST(dense_rank() OVER (PARTITION BY attribute ORDER BY first_place) - 1 AS UINTEGER) AS code,
+  value,
+  n,
+  first_code,
+  second_code
+FROM grouped

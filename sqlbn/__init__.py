@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sqlbn.networks.bif import read_bif, write_bif
     from sqlbn.networks.drawing import sample
     from sqlbn.networks.network import Network
+    from sqlbn.univariate import Preparation, prepare
 
 # Imported on first use: `import sqlbn` stays fast for those who only want its version.
 _HOMES = {
@@ -36,6 +37,8 @@ _HOMES = {
     "Evaluation": "sqlbn.evaluation.losses",
     "Model": "sqlbn.model",
     "Network": "sqlbn.networks.network",
+    "Preparation": "sqlbn.univariate",
+    "prepare": "sqlbn.univariate",
     "read_bif": "sqlbn.networks.bif",
     "sample": "sqlbn.networks.drawing",
     "write_bif": "sqlbn.networks.bif",
@@ -47,6 +50,7 @@ __all__ = [
     "Evaluation",
     "Model",
     "Network",
+    "Preparation",
     "SqlbnError",
     "SqlbnWarning",
     "__version__",
@@ -58,6 +62,7 @@ __all__ = [
     "load",
     "merge",
     "models",
+    "prepare",
     "read_bif",
     "sample",
     "stream",

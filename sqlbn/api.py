@@ -17,7 +17,7 @@ from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import Pattern, learn
 from sqlbn.learners.registry import switch
 from sqlbn.living.changing import Change
-from sqlbn.living.models import encoding_of, options_of
+from sqlbn.living.models import options_of
 from sqlbn.living.operations import change_stored, merge_stored
 from sqlbn.living.streaming import (
     STREAM_LEARNER,
@@ -50,7 +50,7 @@ def split_options(
     return settings, fit_options(target, {"learner": learner, **options})
 
 
-_ENCODING = ("bins", "columns", "exclude", "categorical", "numeric", "keep", "weight")
+_ENCODING = ("discretise", "bins", "columns", "exclude", "categorical", "numeric", "keep", "weight")
 
 
 def _like(
@@ -71,9 +71,13 @@ def _like(
     for option in _ENCODING:
         if options.get(option) not in (None, [], ()):
             raise OptionError(f"{switch(option)} is decided by the model of --like")
-    encoding = encoding_of(spec)
+    encoding, told = like.encoding, options_of(spec)
     if not same_structure:
-        decided = {"weight": encoding.weight, "bins": options_of(spec).bins}
+        decided = {
+            "weight": encoding.weight,
+            "discretise": told.discretise,
+            "bins": told.bins,
+        }
         settings, chosen = split_options(target, learner, {**options, **decided})
         return settings, chosen, Pattern(encoding)
     settings = _settings(options)
@@ -82,7 +86,7 @@ def _like(
     given = [key for key, value in said if value not in (None, False)]
     if given:
         raise OptionError(f"{switch(given[0])} is decided by the model of --same-structure")
-    chosen = dataclasses.replace(options_of(spec), **rows)
+    chosen = dataclasses.replace(told, **rows)
     return settings, chosen, Pattern(encoding, like.shape)
 
 
@@ -125,9 +129,10 @@ def fit(
     `subsumption`, `weighted`, `min_count`, `attributes`, `score`, `superparent`, `order`,
     `parents_from_first`, `parents` (attribute → list of parent sets, each a list of names or a
     mapping with `parents` and `weight`), `estimate`, `missing`, `loocv_sample`,
-    `structure_sample`, `m`, `backoff`, `bins`, `weight`, `columns`, `exclude`, `categorical`,
-    `numeric`, `keep`, `where`, `table`, `query`, and of the engine `memory_limit`, `threads`,
-    `temp_dir`, `disk_limit`, `seed`. With a `store` the model is written to it under `name`.
+    `structure_sample`, `m`, `backoff`, `discretise` (ef, mdl, modl), `bins`, `weight`, `columns`,
+    `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, and of the engine
+    `memory_limit`, `threads`, `temp_dir`, `disk_limit`, `seed`. With a `store` the model is
+    written to it under `name`.
 
     `like` is a model whose attributes, kinds of columns and cut points are used instead of finding
     them in the data; with `same_structure` also its learner, its parents and its selection.

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import duckdb
+import numpy as np
 
 from sqlbn import __version__
 from sqlbn.draft import Draft
+from sqlbn.encode.categories import category_numbers
 from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.types import plain_type
+from sqlbn.encode.variables import PartCounts, Variable, variable_columns, variable_of
 from sqlbn.options import FitOptions
 from sqlbn.preparing import Prepared
 from sqlbn.progress import Progress
@@ -99,7 +103,8 @@ def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dic
         **program_meta(),
         "created_at": now(),
         "learner": learner.name,
-        "options": {**learner.options(), "bins": options.bins},
+        "options": {**learner.options(), **options.discretisation.options()},
+        **({"elementary": prepared.learned.coarse} if prepared.learned.coarse else {}),
         "target": training.target,
         "target_type": plain_type(prepared.class_book.sql_type),
         "m": options.smoothing.m,
@@ -115,3 +120,46 @@ def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dic
         "rows_skipped": training.skipped,
         "seconds": {name: round(taken, 4) for name, taken in progress.seconds.items()},
     }
+
+
+def variables_of(
+    draft: Draft, books: Sequence[Codebook], n_classes: int, elementary: Mapping[str, int]
+) -> list[Variable]:
+    """What the attributes tell one by one, by the margins in the draft."""
+    counts = _single_margins(draft, len(books), n_classes)
+    numbers = category_numbers(draft)
+    return [
+        variable_of(b, counts[i], numbers.get(b.name, (0, 0))[0], elementary.get(b.name))
+        for i, b in enumerate(books)
+    ]
+
+
+def write_variables(draft: Draft, variables: Sequence[Variable]) -> None:
+    """The draft's `variables`, in this order."""
+    draft.fill("variables", variable_columns(draft.n_type), [v.row for v in variables])
+
+
+def _single_margins(draft: Draft, n_attributes: int, n_classes: int) -> list[PartCounts]:
+    """The counts of every attribute alone: each is stored under its own position."""
+    found = draft.engine.arrays(
+        f"SELECT position, key::BIGINT AS key, n FROM {draft.table('margins')} "
+        f"WHERE position < {n_attributes} AND n > 0 ORDER BY position, key"
+    )
+    ends = np.searchsorted(found["position"], np.arange(n_attributes + 1))
+    keys, n = found["key"], found["n"]
+    return [
+        PartCounts(keys[a:b] // n_classes, keys[a:b] % n_classes, n[a:b], n_classes)
+        for a, b in pairwise(ends.tolist())
+    ]
+
+
+def read_elementary(draft: Draft) -> dict[str, int]:
+    """From how many cells the parts of attributes were found; a model of an early sqlbn: none."""
+    if "variables" not in draft.names():
+        return {}
+    return dict(
+        draft.engine.rows(
+            f"SELECT attribute, elementary FROM {draft.table('variables')} "
+            "WHERE elementary IS NOT NULL AND used"
+        )
+    )

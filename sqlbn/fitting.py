@@ -23,7 +23,7 @@ from sqlbn.counts.margins import (
     plan_margins,
 )
 from sqlbn.counts.room import affordable
-from sqlbn.describing import fit_meta, write_structure
+from sqlbn.describing import fit_meta, variables_of, write_structure, write_variables
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.encoded import Encoded, discard, sampled
@@ -76,12 +76,21 @@ def learn(
             chosen = fit(draft, encoded, prepared, options, progress, shape)
         finally:
             discard(engine, encoded)
+        _write_variables(draft, prepared)
         start_history(draft, prepared.training, options)
         write_meta(draft, {**fit_meta(prepared, options, progress), **chosen})
         return draft, read_spec(draft)
     except BaseException:
         draft.drop()
         raise
+
+
+def _write_variables(draft: Draft, prepared: Prepared) -> None:
+    """All variables in the order of the columns, also those that were left out."""
+    learned, place = prepared.learned, prepared.training.attributes.index
+    n_classes = prepared.class_book.n_values
+    found = variables_of(draft, prepared.books, n_classes, learned.elementary)
+    write_variables(draft, sorted([*found, *learned.left_out], key=lambda v: place(v.name)))
 
 
 def _way_of(learner: Learner) -> Callable[..., dict[str, Any]]:

@@ -14,9 +14,10 @@ from sqlbn.errors import OptionError
 from sqlbn.evaluation.losses import Evaluation
 from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
 from sqlbn.living.changing import Change, Changed, merge
-from sqlbn.living.models import LivingModel, shape_of
+from sqlbn.living.models import LivingModel, encoding_of, shape_of
 from sqlbn.living.operations import change_rows
 from sqlbn.outfiles import csv_name, is_same, output_format, replacing
+from sqlbn.preparing import Encoding
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier, literal
 from sqlbn.scoring.query import prediction_sql
@@ -79,6 +80,16 @@ class Model:
     def spec(self) -> ModelSpec:
         """The small parts of the model: codebooks, classes, parents."""
         return self._spec
+
+    @property
+    def encoding(self) -> Encoding:
+        """How values become codes, for other rows to follow."""
+        return encoding_of(self._draft, self._spec)
+
+    @property
+    def variables(self) -> pa.Table:
+        """`attribute, kind, n_rows_present, n_missing, parts, level, cost, null_cost, …`."""
+        return self._table("variables", "level DESC, rowid")
 
     @property
     def shape(self) -> Shape:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from sqlbn.encode.partitions import DEFAULT_BINS, Discretisation, checked_method
 from sqlbn.encode.profile import Choices
 from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
@@ -45,7 +46,8 @@ class FitOptions:
     structure_sample: int | None = None
     m: float = 1.0
     backoff: str = "cell"
-    bins: int = 5
+    discretise: str = "ef"
+    bins: int | None = None
     weight: str | None = None
     columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -61,7 +63,8 @@ class FitOptions:
             raise OptionError(f"--m {self.m}: give a number above 0")
         if self.backoff not in ("cell", "parents"):
             raise OptionError(f"--backoff {self.backoff}: choose cell or parents")
-        if self.bins < 2:
+        checked_method(self.discretise, self.bins)
+        if self.bins is not None and self.bins < 2:
             raise OptionError(f"--bins {self.bins}: give at least 2")
         if self.weight is not None and self.weight == self.target:
             raise OptionError(f"--weight {self.weight}: that is the target")
@@ -133,6 +136,11 @@ class FitOptions:
             checked_estimate(self.estimate) if self.estimate is not None else usual.estimate,
             checked_missing(self.missing) if self.missing is not None else usual.missing,
         )
+
+    @property
+    def discretisation(self) -> Discretisation:
+        """How columns become parts."""
+        return Discretisation(self.discretise, DEFAULT_BINS if self.bins is None else self.bins)
 
     def uses(self, name: str) -> bool:
         """Whether a column matters to this fit."""

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from sqlbn.draft import Draft
-from sqlbn.encode.books import learn_classes, learn_codebooks, learn_codebooks_like
+from sqlbn.encode.books import (
+    Learned,
+    learn_classes,
+    learn_codebooks,
+    learn_codebooks_like,
+)
 from sqlbn.encode.codebook import BookTables, Codebook
 from sqlbn.encode.encoded import Encoded, encode
 from sqlbn.encode.profile import profile_columns
 from sqlbn.encode.types import check_same_values, is_nan_sql, type_group
+from sqlbn.encode.value_classes import Labelled
 from sqlbn.encode.weights import Weights, check_weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.options import FitOptions
@@ -19,6 +26,9 @@ from sqlbn.quoting import identifier
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
 from sqlbn.store.spec import probability_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -32,16 +42,25 @@ class Training:
     rows: int
     skipped: int
 
+    def labelled(self, engine: DuckDBEngine, class_book: Codebook, tables: BookTables) -> Labelled:
+        """The rows with the codes of their classes."""
+        return Labelled(engine, self.source, class_book, tables.classes, self.weights, self.rows)
+
 
 @dataclass(frozen=True)
 class Prepared:
-    """Codebooks, before a single count."""
+    """Codebooks, before a single row is encoded."""
 
     training: Training
     class_book: Codebook
     class_counts: list[float]
-    books: list[Codebook]
+    learned: Learned
     tables: BookTables
+
+    @property
+    def books(self) -> list[Codebook]:
+        """The codebooks of the attributes."""
+        return self.learned.books
 
     @property
     def cards(self) -> tuple[int, ...]:
@@ -63,13 +82,16 @@ class Prepared:
 class Encoding:
     """What another model's codes say about new rows: columns, kinds, cut points, weights.
 
-    Categories are not part of it: they are those that the rows have.
+    Categories are not part of it: they are those that the rows have. `groups` (value, group) are:
+    a value that they know keeps its group. `elementary` is only told on.
     """
 
     class_book: Codebook
     books: tuple[Codebook, ...]
     weight: str | None = None
     weight_bits: int | None = None
+    groups: Mapping[str, pa.Table] = field(default_factory=dict)
+    elementary: Mapping[str, int] = field(default_factory=dict)
 
     def uses(self, name: str) -> bool:
         """Whether a column matters."""
@@ -124,18 +146,11 @@ def prepare(
         )
     write_classes(draft, classes)
     with progress.stage("codebooks", "learning categories and cut points", rows, len(profiles)):
-        books = learn_codebooks(
-            engine,
-            training.source,
-            draft,
-            profiles,
-            rows,
-            options.bins,
-            training.weights,
-            frozenset(options.keep),
-            progress,
-        )
-    return _prepared(draft, training, class_book, classes, books)
+        tables = BookTables.of(draft.prefix, training.target)
+        labelled = training.labelled(engine, class_book, tables)
+        keep = frozenset(options.choices(training.source).keep)
+        learned = learn_codebooks(labelled, draft, profiles, options.discretisation, keep, progress)
+    return _prepared(draft, training, class_book, classes, learned)
 
 
 def prepare_like(
@@ -162,11 +177,13 @@ def prepare_like(
             training.source,
             draft,
             encoding.books,
+            encoding.groups,
             training.rows,
             training.weights,
             progress,
         )
-    return _prepared(draft, training, class_book, classes, books)
+    learned = Learned(books, elementary=dict(encoding.elementary))
+    return _prepared(draft, training, class_book, classes, learned)
 
 
 def _with_columns_of(source: Source, encoding: Encoding) -> Source:
@@ -193,11 +210,11 @@ def _prepared(
     training: Training,
     class_book: Codebook,
     classes: Sequence[tuple[str, float]],
-    books: list[Codebook],
+    learned: Learned,
 ) -> Prepared:
     class_counts = [float(n) for _, n in classes]
     tables = BookTables.of(draft.prefix, training.target)
-    return Prepared(training, class_book, class_counts, books, tables)
+    return Prepared(training, class_book, class_counts, learned, tables)
 
 
 def write_classes(draft: Draft, classes: Sequence[tuple[str, float]]) -> None:

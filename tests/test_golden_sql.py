@@ -64,6 +64,32 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "level_counts",
         {"key": "(key // 6 % 3)", "counts": '"model"."counts"', "position": 3},
     ),
+    "rows of each class of a weighted column's values": (
+        "value_classes",
+        {
+            "total": "sum(w)",
+            "labelled": 'SELECT i."x" AS value, i.y AS class, i.w AS w FROM t AS i',
+        },
+    ),
+    "values of a column numbered": ("numbered_values", {"counted": "counted_1"}),
+    "categories in groups": (
+        "grouped_categories",
+        {
+            "categories": "SELECT 0 AS code, 'red' AS value, 3 AS n",
+            "groups": "registered_1",
+            "type": "VARCHAR",
+        },
+    ),
+    "labels of groups": (
+        "group_labels",
+        {
+            "categories": '"model"."categories"',
+            "attribute": "it's",
+            "type": "BIGINT",
+            "most": 4,
+        },
+    ),
+    "values that two models group differently": ("other_groups", {"joined": "values_1"}),
     "categories of a filtered column": (
         "categories",
         {

@@ -17,6 +17,7 @@ from sqlbn.cli import (
     inspecting,
     living,
     predicting,
+    preparing,
     sampling,
     sqltext,
     streaming,
@@ -45,6 +46,7 @@ app.command("models")(reporting(inspecting.models))
 app.command("show")(reporting(inspecting.show))
 app.command("drop")(reporting(inspecting.drop))
 app.command("demo")(reporting(fitting.demo))
+app.command("prepare")(reporting(preparing.prepare))
 app.command("curve")(reporting(curving.curve))
 app.command("sample")(reporting(sampling.sample))
 app.add_typer(sqltext.app, name="sql")

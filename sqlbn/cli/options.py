@@ -162,9 +162,18 @@ BackoffRule = Annotated[
         "[default: cell]",
     ),
 ]
+Discretise = Annotated[
+    str | None,
+    typer.Option(
+        "--discretise",
+        help="How quantities are cut: ef (equal frequency), or by what tells the classes apart: "
+        "mdl (entropy), modl (Bayesian; also groups categories and leaves out what tells "
+        "nothing). [default: ef]",
+    ),
+]
 Bins = Annotated[
     int | None,
-    typer.Option("--bins", help="Equal-frequency intervals of a numeric column. [default: 5]"),
+    typer.Option("--bins", help="ef: intervals of a numeric column. [default: 5]"),
 ]
 Weight = Annotated[str | None, typer.Option("--weight", help="A column of row weights, 0 or more.")]
 Columns = Annotated[
@@ -244,6 +253,7 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("structure_sample", StructureSample, None),
     ("m", M, None),
     ("backoff", BackoffRule, None),
+    ("discretise", Discretise, None),
     ("bins", Bins, None),
     ("weight", Weight, None),
     ("columns", Columns, None),
@@ -263,6 +273,11 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("traceback", Traceback, False),
 ]
 _ABOUT_TALKING = ("quiet", "traceback")
+
+
+def learning_options() -> list[str]:
+    """The options of a fit, without those about talking."""
+    return [name for name, _, _ in _LEARNING if name not in _ABOUT_TALKING]
 
 
 def learning(*leave_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:

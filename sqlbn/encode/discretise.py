@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,21 @@ def learn_cuts(
     bins: int,
     weights: Weights | None,
 ) -> dict[str, tuple[float, ...]]:
-    """Cut points of every numeric column."""
+    """Equal-frequency cut points of every numeric column."""
+    return {
+        name: equal_frequency_cuts(values, totals, bins)
+        for name, values, totals in _value_totals(engine, source, rows, columns, weights)
+    }
+
+
+def _value_totals(
+    engine: DuckDBEngine,
+    source: Source,
+    rows: int,
+    columns: Sequence[ColumnProfile],
+    weights: Weights | None,
+) -> Iterator[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]:
+    """For each column its distinct values in order and their weight, in the rows or a sample."""
     axes = {p.name: numeric_axis(identifier(p.name), p.sql_type) for p in columns}
     weight = weights.value_sql() if weights is not None else "1"
     relation, where, table = source.relation, source.where_sql, None
@@ -62,7 +76,6 @@ def learn_cuts(
         _draw_sample(engine, source, table, rows, axes, aliases, weight)
         relation, where, weight = table, "", "w"
         axes = aliases
-    cuts = {}
     for name, axis in axes.items():
         found = engine.arrays(
             render(
@@ -74,10 +87,9 @@ def learn_cuts(
                 where=where,
             )
         )
-        cuts[name] = equal_frequency_cuts(found["value"], found["n"].astype(float), bins)
+        yield name, found["value"], found["n"].astype(float)
     if table is not None:
         engine.execute(f"DROP TABLE {table}")
-    return cuts
 
 
 def _draw_sample(

@@ -9,7 +9,7 @@ import numpy as np
 
 from sqlbn.counts.margins import MARGINS, margin_information
 from sqlbn.counts.subsets import SubsetCounts
-from sqlbn.describing import program_meta
+from sqlbn.describing import program_meta, variables_of, write_variables
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, discard
 from sqlbn.errors import NoRowsError, SourceError, StoreError
@@ -38,7 +38,7 @@ from sqlbn.living.codebooks import (
 )
 from sqlbn.living.combining import Part, RowsPart, StoredPart, combine, count_again, subtract
 from sqlbn.living.kinds import kind_of
-from sqlbn.living.models import LivingModel, encoding_of
+from sqlbn.living.models import LivingModel
 from sqlbn.living.recoding import Array, unchanged
 from sqlbn.living.stored import TABLES, StoredCounts
 from sqlbn.preparing import Prepared, encode_rows, prepare_like
@@ -78,7 +78,7 @@ def update(
         check_not_counted(model.steps, files)
 
     def change(new: Draft, rows_draft: Draft) -> tuple[Step, Rebuilt]:
-        prepared = prepare_like(new.engine, source, rows_draft, encoding_of(model.spec), progress)
+        prepared = prepare_like(new.engine, source, rows_draft, model.encoding, progress)
         added = _books_of(rows_draft, prepared)
         joined = join_books(new, model.books, added, joined_numeric(model.books, added), 1)
         encoded = _encode_with(prepared, joined.books, progress)
@@ -105,7 +105,7 @@ def forget(
         check_not_forgotten(model.steps, files)
 
     def change(new: Draft, rows_draft: Draft) -> tuple[Step, Rebuilt]:
-        prepared = prepare_like(new.engine, source, rows_draft, encoding_of(model.spec), progress)
+        prepared = prepare_like(new.engine, source, rows_draft, model.encoding, progress)
         gone = _books_of(rows_draft, prepared)
         total = model.rows - prepared.training.rows
         if total <= 0:
@@ -253,9 +253,8 @@ def _books_of(draft: Draft, prepared: Prepared) -> Books:
 
 def _encode_with(prepared: Prepared, books: Books, progress: Progress) -> Encoded:
     """Rows in the codes of other books, which must know all their values."""
-    known = replace(
-        prepared, class_book=books.class_book, books=list(books.books), tables=books.tables
-    )
+    learned = replace(prepared.learned, books=list(books.books))
+    known = replace(prepared, class_book=books.class_book, learned=learned, tables=books.tables)
     return encode_rows(books.draft.engine, known, progress)
 
 
@@ -286,6 +285,8 @@ def _rebuild(
         counts = kind.empty_counts(new, encoded, found.shape)
         combine(counts, parts)
     kind.finish(counts, joined.books.books, joined.class_counts, info, found.shape, progress)
+    n_classes, elementary = len(joined.class_counts), model.encoding.elementary
+    write_variables(new, variables_of(new, joined.books.books, n_classes, elementary))
     if "loocv" in model.draft.names():
         table = new.table("loocv")
         new.engine.execute(f"CREATE TABLE {table} AS FROM {model.draft.table('loocv')}")
@@ -372,4 +373,5 @@ def _same_options(key: str, one: ModelSpec, two: ModelSpec) -> bool:
     found = [json.loads(spec.meta[key]) for spec in (one, two)]
     for options in found:
         options.pop("bins", None)
+        options.pop("discretise", None)
     return bool(found[0] == found[1])

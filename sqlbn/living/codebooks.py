@@ -1,7 +1,7 @@
 """Codebooks of two sets of rows put together, or of what is left when rows are taken out.
 
 The codes are those that a fit of the resulting rows would give: categories in sorted order, only
-those that some row has. Kinds and cut points stay.
+those that some row has. Kinds, cut points and groups stay; a new value is a group of its own.
 """
 
 from __future__ import annotations
@@ -12,15 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlbn.draft import Draft
-from sqlbn.encode.books import (
-    categorical_books,
-    class_codebook,
-    create_categories,
-    numeric_book,
-    write_cuts,
-)
+from sqlbn.encode.books import class_codebook, numeric_book, write_parts
+from sqlbn.encode.categories import categorical_books, create_categories
 from sqlbn.encode.codebook import BookTables, Codebook
-from sqlbn.errors import SourceError
+from sqlbn.errors import SourceError, StoreError
 from sqlbn.living.recoding import Array, Recoding
 from sqlbn.preparing import write_classes
 from sqlbn.quoting import literals
@@ -69,6 +64,7 @@ def join_books(
     engine.execute(f"CREATE TABLE {found} AS {' UNION ALL '.join(f'({v})' for v in values)}")
     try:
         _check_enough(draft, found)
+        _check_groups(draft, found)
         create_categories(draft)
         engine.execute(
             f"INSERT INTO {draft.table('categories')} SELECT attribute, code, value, n "
@@ -86,7 +82,7 @@ def join_books(
     books = tuple(
         numeric[i] if b.kind == "numeric" else categorical[b.name] for i, b in enumerate(one.books)
     )
-    write_cuts(draft, books)
+    write_parts(draft, books)
     new = Books(draft, class_book, books)
     recodings = [
         Recoding(_codes(old, new, [(a, row[at], code) for a, code, *row in moves]), new.cards)
@@ -157,6 +153,16 @@ def _check_enough(draft: Draft, found: str) -> None:
         name, value, n = short[0]
         what = f"{name} = {value}" if name else f"class {value}"
         raise not_there(what if value is not None else f"a missing {name}", -n)
+
+
+def _check_groups(draft: Draft, found: str) -> None:
+    """An error where two values are in one group of one model, and in two of the other."""
+    other = draft.engine.rows(render("other_groups", joined=found))
+    if other:
+        raise StoreError(
+            f"the models put the values of {other[0][0]!r} into different groups: "
+            "fit one with --like the other"
+        )
 
 
 def not_there(what: str, n: float) -> SourceError:

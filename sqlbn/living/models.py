@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from sqlbn.counts.margins import MARGINS
+from sqlbn.describing import read_elementary
 from sqlbn.draft import Draft
+from sqlbn.encode.categories import known_groups
 from sqlbn.errors import StoreError
 from sqlbn.history import HISTORY, Step, read_history
 from sqlbn.learners import LEARNERS, make_learner
@@ -46,14 +48,19 @@ def options_of(spec: ModelSpec) -> FitOptions:
 
 def _of_learner(options: dict[str, Any]) -> dict[str, Any]:
     """What a learner is made of; False is what it does anyway."""
-    return {k: v for k, v in options.items() if k != "bins" and v is not False}
+    return {k: v for k, v in options.items() if k not in ("bins", "discretise") and v is not False}
 
 
-def encoding_of(spec: ModelSpec) -> Encoding:
+def encoding_of(draft: Draft, spec: ModelSpec) -> Encoding:
     """The encoding that other rows can follow."""
     bits = spec.meta.get("weight_bits", "")
     return Encoding(
-        spec.target, spec.books, spec.meta["weight"] or None, int(bits) if bits else None
+        spec.target,
+        spec.books,
+        spec.meta["weight"] or None,
+        int(bits) if bits else None,
+        known_groups(draft, spec.books),
+        read_elementary(draft),
     )
 
 
@@ -114,6 +121,11 @@ class LivingModel:
     def stored(self) -> StoredCounts:
         """Its counts."""
         return StoredCounts(self.draft, self.class_variable)
+
+    @cached_property
+    def encoding(self) -> Encoding:
+        """What other rows follow."""
+        return encoding_of(self.draft, self.spec)
 
     @cached_property
     def steps(self) -> list[Step]:

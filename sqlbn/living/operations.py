@@ -9,7 +9,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError, StoreError
 from sqlbn.history import condition_of
 from sqlbn.living.changing import Change, Changed, forget, merge, update
-from sqlbn.living.models import LivingModel, encoding_of
+from sqlbn.living.models import LivingModel
 from sqlbn.progress import Progress
 from sqlbn.sources import open_source
 from sqlbn.store import StoreFile
@@ -40,7 +40,7 @@ def change_rows(
         table=table,
         query=query,
         where=where,
-        used=encoding_of(model.spec).uses,
+        used=model.encoding.uses,
     )
     condition = condition_of(where, table, query)
     return ROWS[action](model, source, condition, again, progress or Progress())

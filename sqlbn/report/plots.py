@@ -1,9 +1,11 @@
-"""The pictures: leave-one-out curves and learning curves."""
+"""The pictures: leave-one-out curves, learning curves, streams, class profiles of variables."""
 
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from sqlbn.errors import OptionError
 if TYPE_CHECKING:
     from sqlbn.evaluation.curves import Point
     from sqlbn.living.streaming import StreamBatch
+    from sqlbn.univariate import Preparation
 
 _LABELS = {
     "rmse": "RMSE of the true class",
@@ -23,6 +26,9 @@ _LABELS = {
     "auc": "AUC",
     "aoprc": "area over the precision-recall curve",
 }
+# A part narrower than this share of the rows has no room for its name.
+_NAMED_WIDTH = 0.05
+_MOST_CLASSES_NAMED = 16
 
 
 def check_plot(path: str | Path | None) -> None:
@@ -105,11 +111,73 @@ def plot_stream(path: str | Path, batches: Sequence[StreamBatch], loss: str, tit
     _save(figure, axes, path)
 
 
+def plot_profiles(path: str | Path, found: Preparation, names: Sequence[str], title: str) -> None:
+    """A panel a variable: the classes' shares in each part, which is as wide as it has rows."""
+    check_plot(path)
+    from matplotlib.figure import Figure
+
+    columns = min(3, max(1, len(names)))
+    lines = max(1, math.ceil(len(names) / columns))
+    figure = Figure(figsize=(4.6 * columns, 3.2 * lines + 0.9), dpi=120, layout="constrained")
+    grid = figure.subplots(lines, columns, squeeze=False)
+    classes = found.classes["class"].to_pylist()
+    levels = {r["attribute"]: r["level"] for r in found.variables.to_pylist()}
+    for axes, name in zip(grid.flat, names, strict=False):
+        _draw_profile(axes, found.profile_of(name), classes)
+        axes.set_title(f"{name}: level {levels[name]:.4f}", fontsize=10)
+    for axes in list(grid.flat)[len(names) :]:
+        axes.set_visible(False)
+    shown = classes[:_MOST_CLASSES_NAMED]
+    handles = [_patch(_colour(j, len(classes)), c) for j, c in enumerate(shown)]
+    figure.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False)
+    figure.suptitle(title, fontsize=11)
+    _write(figure, path)
+
+
+def _draw_profile(axes: Any, parts: Sequence[dict[str, Any]], classes: Sequence[str]) -> None:
+    """Stacked shares side by side; parts that are wide enough are named below."""
+    total = sum(p["rows"] for p in parts) or 1
+    widths = [p["rows"] / total for p in parts]
+    starts = list(accumulate(widths, initial=0.0))[:-1]
+    bottoms = [0.0] * len(parts)
+    for j, name in enumerate(classes):
+        shares = [p["shares"][name] for p in parts]
+        axes.bar(starts, shares, widths, bottoms, align="edge", color=_colour(j, len(classes)))
+        bottoms = [low + share for low, share in zip(bottoms, shares, strict=True)]
+    named = []
+    for part, start, width in zip(parts, starts, widths, strict=True):
+        if width >= _NAMED_WIDTH:
+            axes.axvline(start, color="white", linewidth=0.8)
+            label = part["part"] if part["part"] is not None else "missing"
+            named.append((start + width / 2, label if len(label) < 19 else f"{label[:17]}…"))
+    axes.set(xlim=(0, 1), ylim=(0, 1))
+    axes.set_xticks([x for x, _ in named], [text for _, text in named], rotation=30, ha="right")
+    axes.tick_params(labelsize=7, length=2)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def _colour(number: int, of: int) -> Any:
+    from matplotlib import colormaps
+
+    return colormaps["tab10"](number) if of <= 10 else colormaps["viridis"](number / (of - 1))
+
+
+def _patch(colour: Any, label: str) -> Any:
+    from matplotlib.patches import Patch
+
+    return Patch(color=colour, label=label)
+
+
 def _save(figure: Any, axes: Any, path: str | Path) -> None:
+    """Write the picture with its legend."""
+    axes.legend(frameon=False)
+    _write(figure, path)
+
+
+def _write(figure: Any, path: str | Path) -> None:
     """Write the file; the same picture gives the same bytes."""
     from matplotlib import rc_context
 
-    axes.legend(frameon=False)
     is_svg = Path(path).suffix.lower() == ".svg"
     with rc_context({"svg.hashsalt": "sqlbn", "svg.fonttype": "none"}):
         figure.savefig(path, metadata={"Date": None} if is_svg else {})

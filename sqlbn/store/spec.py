@@ -9,8 +9,9 @@ from typing import Any
 
 from sqlbn.counts.packing import strides, unpacked_sql
 from sqlbn.draft import Draft
-from sqlbn.encode.books import class_codebook, inline_categories
-from sqlbn.encode.codebook import Codebook, is_inline
+from sqlbn.encode.books import class_codebook
+from sqlbn.encode.categories import with_categories
+from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.types import plain_type, type_group
 from sqlbn.errors import ColumnError, StoreError
 from sqlbn.quoting import literal, relation_sql
@@ -106,14 +107,14 @@ class ModelSpec:
         names = cpt_columns([self.books[v].name for v in family])
         smoothing, axes = self.smoothing, []
         for v, name, stride, radix in zip(family, names, steps[:-1], radices[:-1], strict=True):
-            numeric = self.books[v].kind == "numeric"
+            table, label = _labels(self.books[v])
             axes.append(
                 {
                     "code": unpacked_sql("key", stride, radix),
                     "name": name,
                     "attribute": self.books[v].name,
-                    "table": relation_sql(prefix, "cuts" if numeric else "categories"),
-                    "label": "label" if numeric else "value",
+                    "table": relation_sql(prefix, table),
+                    "label": label,
                     "gone": self.books[v].missing if smoothing.ignores else None,
                 }
             )
@@ -138,6 +139,13 @@ class ModelSpec:
         if any(book.name == attribute for book in self.books):
             raise ColumnError(f"the attribute {attribute!r} was not selected; there is {names}")
         raise ColumnError(f"the model has no attribute {attribute!r}; it has {names}")
+
+
+def _labels(book: Codebook) -> tuple[str, str]:
+    """The table, and its column, that has a readable name of every code."""
+    if book.kind == "numeric":
+        return "cuts", "label"
+    return ("groups", "label") if book.grouped else ("categories", "value")
 
 
 def scored_books(books: Sequence[Codebook], smoothing: Smoothing) -> tuple[Codebook, ...]:
@@ -230,19 +238,12 @@ def _read_books(draft: Draft) -> tuple[Codebook, ...]:
         "SELECT attribute, kind, n_values, type, missing_code "
         f"FROM {table('attributes')} ORDER BY position"
     )
-    inline = inline_categories(
-        draft, [r[0] for r in listed if r[1] == "categorical" and is_inline(r[2], plain_type(r[3]))]
-    )
     books = []
     for name, kind, n_values, sql_type, missing in listed:
         # The upper bound of the last interval is infinity, not a cut.
         bounds = tuple(cuts.get(name, [])[:-1])
-        books.append(
-            Codebook(
-                name, plain_type(sql_type), kind, int(n_values), missing, bounds, inline.get(name)
-            )
-        )
-    return tuple(books)
+        books.append(Codebook(name, plain_type(sql_type), kind, int(n_values), missing, bounds))
+    return tuple(with_categories(draft, books))
 
 
 def _read_parents(draft: Draft) -> tuple[tuple[int, ...], ...]:

@@ -1,0 +1,155 @@
+"""The categories of columns in a draft's tables `categories` and `groups`, and their codebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sqlbn.draft import Draft
+from sqlbn.encode.codebook import Codebook, comparable, is_inline
+from sqlbn.encode.types import type_group
+from sqlbn.encode.weights import Weights
+from sqlbn.quoting import identifier, literal, literals
+from sqlbn.sources import Source
+from sqlbn.templates import render
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Values that the label of a group names before it only counts them.
+_VALUES_IN_A_LABEL = 4
+
+
+def categories_sql(source: Source, book: Codebook, weights: Weights | None) -> str:
+    """The statement for the categories (code, value, n) of a column."""
+    return render(
+        "categories",
+        value=comparable(book, identifier(book.name)),
+        total=weights.total_sql if weights is not None else "count(*)",
+        relation=source.relation,
+        where=source.where_sql,
+    )
+
+
+def create_categories(draft: Draft) -> None:
+    """The draft's `categories`, empty."""
+    draft.create("categories", "attribute VARCHAR, code UINTEGER, value VARCHAR, n " + draft.n_type)
+
+
+def insert_categories(
+    draft: Draft, book: Codebook, statement: str, groups: pa.Table | None = None
+) -> None:
+    """Categories (code, value, n) into the draft; `groups` (value, group) share a code."""
+    engine, view = draft.engine, None
+    if groups is not None:
+        view = engine.register(groups)
+        statement = render(
+            "grouped_categories", categories=statement, groups=view, type=book.compared_as
+        )
+    try:
+        engine.execute(
+            f"INSERT INTO {draft.table('categories')} SELECT {literal(book.name)}, * "
+            f"FROM ({statement})"
+        )
+    finally:
+        if view is not None:
+            engine.unregister(view)
+
+
+def categorical_books(draft: Draft, types: Mapping[str, str]) -> list[Codebook]:
+    """Codebooks of columns (name to type) whose categories are in the draft."""
+    sizes = category_numbers(draft)
+    missing = dict(
+        draft.engine.rows(
+            "SELECT attribute, max(code) FILTER (WHERE value IS NULL) "
+            f"FROM {draft.table('categories')} GROUP BY attribute"
+        )
+    )
+    found = [
+        Codebook(name, sql_type, "categorical", sizes[name][1], missing[name])
+        for name, sql_type in types.items()
+        if name in sizes
+    ]
+    return with_categories(draft, found)
+
+
+def category_numbers(draft: Draft) -> dict[str, tuple[int, int]]:
+    """How many categories every attribute has, and how many codes; a missing value is one."""
+    return {
+        name: (int(values), int(codes))
+        for name, values, codes in draft.engine.rows(
+            "SELECT attribute, count(*), count(DISTINCT code) "
+            f"FROM {draft.table('categories')} GROUP BY attribute"
+        )
+    }
+
+
+def with_categories(draft: Draft, books: Iterable[Codebook]) -> list[Codebook]:
+    """Categorical codebooks with what the draft's categories say: groups, and those that are few.
+
+    Others stay as they are.
+    """
+    from dataclasses import replace
+
+    books, sizes = list(books), category_numbers(draft)
+    own = {b.name: b for b in books if b.kind == "categorical"}
+    few = [n for n, b in own.items() if is_inline(sizes.get(n, (0, 0))[0], b.sql_type)]
+    inline = _inline_categories(draft, few)
+    found = []
+    for book in books:
+        if book.name in own:
+            listed = inline.get(book.name)
+            if listed is not None and type_group(book.sql_type) == "integer":
+                listed.sort(key=lambda pair: int(pair[0]))
+            values, codes = sizes.get(book.name, (0, 0))
+            grouped = values > codes
+            book = replace(
+                book,
+                categories=tuple(v for v, _ in listed) if listed is not None else None,
+                grouped=grouped,
+                groups=tuple(c for _, c in listed) if grouped and listed is not None else None,
+            )
+        found.append(book)
+    return found
+
+
+def _inline_categories(draft: Draft, names: Collection[str]) -> dict[str, list[tuple[str, int]]]:
+    """The categories of some attributes and their codes, in code order, missing left out."""
+    found: dict[str, list[tuple[str, int]]] = {name: [] for name in names}
+    listed = literals(names) or "NULL"
+    for name, value, code in draft.engine.rows(
+        f"SELECT attribute, value, code FROM {draft.table('categories')} "
+        f"WHERE value IS NOT NULL AND attribute IN ({listed}) ORDER BY attribute, code, value"
+    ):
+        found[name].append((value, int(code)))
+    return found
+
+
+def known_groups(draft: Draft, books: Sequence[Codebook]) -> dict[str, pa.Table]:
+    """The groups of every grouped attribute as (value, group)."""
+    return {
+        b.name: draft.engine.arrow(
+            f'SELECT value, code AS "group" FROM {draft.table("categories")} '
+            f"WHERE attribute = {literal(b.name)} AND value IS NOT NULL"
+        )
+        for b in books
+        if b.grouped
+    }
+
+
+def write_group_labels(draft: Draft, books: Sequence[Codebook]) -> None:
+    """The draft's `groups`: what stands for a group of categories in readable tables."""
+    draft.create("groups", "attribute VARCHAR, code UINTEGER, label VARCHAR, n " + draft.n_type)
+    for book in books:
+        if book.grouped:
+            statement = render(
+                "group_labels",
+                categories=draft.table("categories"),
+                attribute=book.name,
+                type=book.compared_as,
+                most=_VALUES_IN_A_LABEL,
+            )
+            draft.engine.execute(
+                f"INSERT INTO {draft.table('groups')} SELECT {literal(book.name)}, * "
+                f"FROM ({statement})"
+            )

@@ -1,0 +1,70 @@
+"""Which partition a column gets: the methods of discretisation and what each finds.
+
+A new method is an entry in `INTERVALS` (cut points supervised by the class) or, like `ef`, a road
+of its own in books.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sqlbn.encode.supervised.mdl import mdl_partition
+from sqlbn.encode.supervised.modl import cuts_at, modl_partition
+from sqlbn.encode.value_classes import ValueClasses
+from sqlbn.errors import OptionError
+
+METHODS = ("ef", "mdl", "modl")
+DEFAULT_BINS = 5
+
+
+@dataclass(frozen=True)
+class Discretisation:
+    """How columns become parts: by equal frequency, or supervised by the class."""
+
+    method: str = "ef"
+    bins: int = DEFAULT_BINS
+
+    @property
+    def intervals(self) -> Callable[[ValueClasses], Sequence[int]] | None:
+        """The supervised search for cut points; None for equal frequency."""
+        return INTERVALS.get(self.method)
+
+    def options(self) -> dict[str, Any]:
+        """What the meta table tells of it."""
+        return {"discretise": self.method} | ({"bins": self.bins} if self.method == "ef" else {})
+
+    @property
+    def groups_values(self) -> bool:
+        """Whether categories are put into groups."""
+        return self.method == "modl"
+
+
+def checked_method(method: str, bins: int | None) -> str:
+    """The method where it is known and goes with the number of bins."""
+    if method not in METHODS:
+        raise OptionError(f"--discretise {method}: choose {', '.join(METHODS)}")
+    if bins is not None and method != "ef":
+        raise OptionError(f"--bins goes with --discretise ef; {method} finds their number itself")
+    return method
+
+
+def _modl(cells: ValueClasses) -> Sequence[int]:
+    found: list[int] = modl_partition(cells.counts, cells.missing).bounds.tolist()
+    return found
+
+
+def _mdl(cells: ValueClasses) -> Sequence[int]:
+    found: list[int] = mdl_partition(cells.counts).tolist() if cells.some_present else []
+    return found
+
+
+INTERVALS: dict[str, Callable[[ValueClasses], Sequence[int]]] = {"mdl": _mdl, "modl": _modl}
+
+
+def cut_points(cells: ValueClasses, bounds: Sequence[int]) -> tuple[float, ...]:
+    """The cut points of intervals that begin at the cells in `bounds`."""
+    return cuts_at(cells.uppers, np.array(bounds, dtype=np.intp))

@@ -1,0 +1,195 @@
+"""Rows of every value of a column and every class: what supervised partitions are found from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.encode.codebook import Codebook, categories_join_sql, code_sql, column_sql
+from sqlbn.encode.discretise import learn_cuts
+from sqlbn.encode.profile import ColumnProfile
+from sqlbn.encode.supervised.modl import elementary_cells
+from sqlbn.encode.types import is_nan_sql, numeric_axis
+from sqlbn.encode.weights import Weights
+from sqlbn.engines import DuckDBEngine
+from sqlbn.sources import Source
+from sqlbn.templates import render
+
+Array = npt.NDArray[Any]
+
+# From so many cells of equal frequency on an optimisation gains nothing by more of them.
+MOST_CELLS = 100_000
+# The share of the memory limit that the counts of one column may take.
+_MEMORY_SHARE = 0.2
+# A value and a class: in the engine's hash table, sorted, and fetched.
+_BYTES_A_PAIR = 64
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The rows that are trained on, each with the code of its class.
+
+    `classes` is the relation in which many classes are looked up.
+    """
+
+    engine: DuckDBEngine
+    source: Source
+    class_book: Codebook
+    classes: str
+    weights: Weights | None
+    rows: int
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.class_book.n_values
+
+    def statement(self, value: str, joins: Sequence[str] = ()) -> str:
+        """Rows as (value, class, weight), for an expression over the alias `i` and some joins."""
+        target = column_sql("i", self.class_book.name)
+        items = [
+            {"code": value, "alias": "value"},
+            {"code": code_sql(self.class_book, target, "dy"), "alias": "class"},
+        ]
+        if self.weights is not None:
+            items.append({"code": self.weights.value_sql("i"), "alias": "w"})
+        listed = list(joins)
+        if self.class_book.is_joined:
+            listed.append(categories_join_sql(self.class_book, target, self.classes, "dy"))
+        relation = self.source.filtered_relation
+        return render("encode", items=items, joins=listed, relation=relation)
+
+    def counts_statement(self, value: str, joins: Sequence[str] = ()) -> str:
+        """The counts (value, class, n) of an expression."""
+        total = "sum(w)" if self.weights is not None else "count(*)"
+        return render("value_classes", total=total, labelled=self.statement(value, joins))
+
+    def numeric_sql(self, profile: ColumnProfile) -> str:
+        """A quantity as the expression that its intervals are found on; NaN is missing."""
+        axis = numeric_axis(column_sql("i", profile.name), profile.sql_type)
+        return f"(CASE WHEN NOT {is_nan_sql(axis)} THEN {axis} END)"
+
+    def zeros(self, *shape: int) -> Array:
+        """Counts of nothing: whole numbers unless rows have weights."""
+        return np.zeros(shape, np.int64 if self.weights is None else np.float64)
+
+    @property
+    def most_cells(self) -> int:
+        """Cells that an array of counts by class may have."""
+        room = _MEMORY_SHARE * self.engine.memory_bytes / (8 * self.n_classes)
+        return max(1000, min(MOST_CELLS, int(room)))
+
+    @property
+    def most_groupable(self) -> int:
+        """Categories whose counts by class may be an array."""
+        return int(_MEMORY_SHARE * self.engine.memory_bytes / (8 * self.n_classes))
+
+
+@dataclass(frozen=True)
+class ValueClasses:
+    """Counts (cells, classes) of a quantity's cells in order, each up to its `uppers`.
+
+    `missing` are the counts by class of the rows without a value. A cell is a distinct value, or
+    where these are too many (`coarse`) an interval that holds several.
+    """
+
+    uppers: Array
+    counts: Array
+    missing: Array
+    coarse: bool = False
+
+    @property
+    def some_present(self) -> bool:
+        """Whether a row has a value."""
+        return len(self.counts) > 0
+
+    @property
+    def some_missing(self) -> bool:
+        """Whether a row has no value."""
+        return bool((self.missing > 0).any())
+
+    def parts(self, bounds: Sequence[int]) -> Array:
+        """Counts of the intervals that begin at the cells in `bounds`; missing values last."""
+        starts = [0, *bounds] if len(self.counts) else []
+        found = np.add.reduceat(self.counts, starts) if starts else self.counts
+        return np.concatenate([found, self.missing[None, :]]) if self.some_missing else found
+
+
+def numeric_counts(
+    rows: Labelled, profiles: Sequence[ColumnProfile]
+) -> Iterator[tuple[ColumnProfile, ValueClasses]]:
+    """The counts of quantities, one column after the other.
+
+    A statement a column. Where its values by class would take too much memory, cells of equal
+    frequency in a sample are counted instead, row by row.
+    """
+    too_many = _too_many(rows, profiles)
+    engine, source, most = rows.engine, rows.source, rows.most_cells
+    bounds = learn_cuts(engine, source, rows.rows, too_many, most, rows.weights)
+    for profile in profiles:
+        if profile.name in bounds:
+            yield profile, _streamed(rows, profile, np.array(bounds[profile.name]))
+        else:
+            yield profile, _grouped(rows, profile)
+
+
+def _too_many(rows: Labelled, profiles: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """The columns whose values are too many to be counted one by one."""
+    most = _MEMORY_SHARE * rows.engine.memory_bytes / _BYTES_A_PAIR
+    if rows.rows <= most or not profiles:
+        return []
+    source = rows.source
+    estimates = rows.engine.row(
+        render(
+            "distinct_estimates",
+            values=[p.value_sql for p in profiles],
+            relation=source.relation,
+            where=source.where_sql,
+        )
+    )
+    return [
+        profile
+        for profile, distinct in zip(profiles, estimates, strict=True)
+        if min(rows.rows, int(distinct) * rows.n_classes) > most
+    ]
+
+
+def _grouped(rows: Labelled, profile: ColumnProfile) -> ValueClasses:
+    """Counts of the distinct values, or of cells of equal frequency where these are many."""
+    found = rows.engine.arrays(rows.counts_statement(rows.numeric_sql(profile)))
+    absent = np.ma.getmaskarray(found["value"])
+    classes, n = found["class"].astype(np.int64), found["n"]
+    missing = rows.zeros(rows.n_classes)
+    missing[classes[absent]] = n[absent]
+    values, classes, n = np.ma.getdata(found["value"])[~absent], classes[~absent], n[~absent]
+    if len(values) == 0:
+        return ValueClasses(values, rows.zeros(0, rows.n_classes), missing)
+    new = np.concatenate(([True], values[1:] != values[:-1]))
+    place = np.cumsum(new) - 1
+    bounds = elementary_cells(np.bincount(place, weights=n), rows.most_cells)
+    counts = rows.zeros(len(bounds) - 1, rows.n_classes)
+    np.add.at(counts, (np.searchsorted(bounds, place, side="right") - 1, classes), n)
+    coarse = len(bounds) <= place[-1] + 1
+    return ValueClasses(values[new][bounds[1:] - 1], counts, missing, coarse)
+
+
+def _streamed(rows: Labelled, profile: ColumnProfile, cuts: Array) -> ValueClasses:
+    """Counts of given cells, from all rows in batches."""
+    counts = rows.zeros(len(cuts) + 1, rows.n_classes)
+    missing = rows.zeros(rows.n_classes)
+    with rows.engine.batches(rows.statement(rows.numeric_sql(profile))) as reader:
+        for batch in reader:
+            values = batch.column("value").to_numpy(zero_copy_only=False)
+            classes = batch.column("class").to_numpy(zero_copy_only=False).astype(np.int64)
+            n = batch.column("w").to_numpy() if rows.weights is not None else np.ones_like(classes)
+            absent = np.isnan(values)
+            np.add.at(missing, classes[absent], n[absent])
+            cells = np.searchsorted(cuts, values[~absent], side="left")
+            np.add.at(counts, (cells, classes[~absent]), n[~absent])
+    if not counts.any():
+        return ValueClasses(np.zeros(0), counts[:0], missing)
+    return ValueClasses(np.append(cuts, np.inf), counts, missing, coarse=True)
