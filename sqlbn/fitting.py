@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +28,7 @@ from sqlbn.describing import fit_meta, variables_of, write_structure, write_vari
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.encoded import Encoded, discard, sampled
+from sqlbn.encode.partitions import AUTO
 from sqlbn.engines import DuckDBEngine
 from sqlbn.history import start_history
 from sqlbn.learners.base import Collecting, Learner
@@ -34,9 +36,16 @@ from sqlbn.options import FitOptions
 from sqlbn.preparing import Encoding, Prepared, encode_rows, prepare, prepare_like
 from sqlbn.progress import Progress
 from sqlbn.scoring.averaged import Averaged
+from sqlbn.scoring.loo_losses import Loss
 from sqlbn.scoring.parameters import FactorTables
 from sqlbn.scoring.smoothing import Smoothing
-from sqlbn.selecting import select, select_average
+from sqlbn.selecting import (
+    chosen_loss,
+    fixed_average_loss,
+    fixed_loss,
+    select,
+    select_average,
+)
 from sqlbn.sources import Source
 from sqlbn.store.spec import ModelSpec, read_spec, write_meta
 from sqlbn.structure.forest import GammaSums, score_gains
@@ -62,6 +71,22 @@ def learn(
     pattern: Pattern | None = None,
 ) -> tuple[Draft, ModelSpec]:
     """A model of the source, as tables in the engine."""
+    if options.method == AUTO and pattern is None:
+        from sqlbn.choosing import learn_best
+
+        return learn_best(engine, source, options, progress)
+    return learn_judged(engine, source, options, progress, pattern)[:2]
+
+
+def learn_judged(
+    engine: DuckDBEngine,
+    source: Source,
+    options: FitOptions,
+    progress: Progress,
+    pattern: Pattern | None = None,
+    loss: Loss | None = None,
+) -> tuple[Draft, ModelSpec, float]:
+    """A model in one encoding; with `loss` also that of leave-one-out, else NaN."""
     draft = Draft(engine, weighted=options.weight is not None)
     try:
         if pattern is None:
@@ -73,13 +98,14 @@ def learn(
         shape = pattern.shape if pattern is not None else None
         try:
             fit = _way_of(options.make_learner())
-            chosen = fit(draft, encoded, prepared, options, progress, shape)
+            fitted = fit(draft, encoded, prepared, options, progress, shape)
+            judged = fitted.judge(loss) if loss is not None else math.nan
         finally:
             discard(engine, encoded)
         _write_variables(draft, prepared)
         start_history(draft, prepared.training, options)
-        write_meta(draft, {**fit_meta(prepared, options, progress), **chosen})
-        return draft, read_spec(draft)
+        write_meta(draft, {**fit_meta(prepared, options, progress), **fitted.chosen})
+        return draft, read_spec(draft), judged
     except BaseException:
         draft.drop()
         raise
@@ -93,7 +119,19 @@ def _write_variables(draft: Draft, prepared: Prepared) -> None:
     write_variables(draft, sorted([*found, *learned.left_out], key=lambda v: place(v.name)))
 
 
-def _way_of(learner: Learner) -> Callable[..., dict[str, Any]]:
+def _no_judge(loss: Loss) -> float:
+    raise AssertionError("a learner without leave-one-out")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a fit chose, for the meta table, and its loss by leave-one-out while rows are there."""
+
+    chosen: dict[str, Any]
+    judge: Callable[[Loss], float] = _no_judge
+
+
+def _way_of(learner: Learner) -> Callable[..., Fitted]:
     """The road from codes to tables that a learner takes."""
     if learner.averaging is not None:
         return _fit_average
@@ -121,7 +159,7 @@ def _fit_product(
     options: FitOptions,
     progress: Progress,
     shape: Shape | None,
-) -> dict[str, Any]:
+) -> Fitted:
     """A product of P(x | parents, y): structure, counts of families, tables; what was chosen."""
     learner = options.make_learner()
     info = _information(draft, encoded, prepared, options, progress)
@@ -137,7 +175,15 @@ def _fit_product(
     if shape is None:
         counts, shape = _selected(counts, structure, prepared, options, progress)
     finish_product(counts, prepared.books, info, shape.structure, options.smoothing, progress)
-    return {**shape.chosen, **learner.chosen(info, shape.structure)}
+    chosen = {**shape.chosen, **learner.chosen(info, shape.structure)}
+    order, class_counts = shape.structure.order, prepared.class_counts
+
+    def judge(loss: Loss) -> float:
+        if learner.selection is not None:
+            return chosen_loss(draft, loss)
+        return fixed_loss(counts, order, class_counts, options.smoothing.m, loss)
+
+    return Fitted(chosen, judge)
 
 
 def finish_product(
@@ -163,7 +209,7 @@ def _fit_weighed(
     options: FitOptions,
     progress: Progress,
     shape: Shape | None,
-) -> dict[str, Any]:
+) -> Fitted:
     """Naive Bayes with a weight for every attribute; what the search found."""
     learner, chosen = options.make_learner(), {}
     assert learner.weighing is not None
@@ -187,7 +233,7 @@ def _fit_weighed(
     structure = learner.structure(info)
     smoothing = options.smoothing
     finish_product(counts, prepared.books, info, structure, smoothing, progress, shape.weights)
-    return chosen
+    return Fitted(chosen)
 
 
 def _fit_average(
@@ -197,7 +243,7 @@ def _fit_average(
     options: FitOptions,
     progress: Progress,
     shape: Shape | None,
-) -> dict[str, Any]:
+) -> Fitted:
     """A mean of products: counts of all small sets of attributes, tables; what was chosen."""
     learner, d = options.make_learner(), encoded.n_attributes
     averaging = learner.averaging
@@ -228,7 +274,14 @@ def _fit_average(
         averaged = averaged.keep(order[: best.n_attributes])
         chosen = Shape(structure, averaged.kept, best.k).chosen
     finish_average(averaged, prepared.books, info, structure, progress)
-    return chosen
+
+    def judge(loss: Loss) -> float:
+        if learner.selection is not None:
+            return chosen_loss(draft, loss)
+        order = [v for v in structure.order if v in averaged.kept]
+        return fixed_average_loss(averaged, order, loss)
+
+    return Fitted(chosen, judge)
 
 
 def finish_average(
@@ -251,7 +304,7 @@ def _fit_collection(
     options: FitOptions,
     progress: Progress,
     shape: Shape | None,
-) -> dict[str, Any]:
+) -> Fitted:
     """A product of sums: counts of the sets that the terms need, tables; what was chosen."""
     collecting = options.make_learner().collecting
     assert collecting is not None
@@ -266,7 +319,7 @@ def _fit_collection(
     )
     found = model.shape
     write_structure(draft, prepared.books, model.info, found.structure, set(found.selected))
-    return super_parent_of(found, prepared.books)
+    return Fitted(super_parent_of(found, prepared.books))
 
 
 def super_parent_of(shape: Shape, books: Sequence[Codebook]) -> dict[str, Any]:

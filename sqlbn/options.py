@@ -7,7 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlbn.encode.partitions import DEFAULT_BINS, Discretisation, checked_method
+from sqlbn.encode.partitions import (
+    AUTO,
+    DEFAULT_BINS,
+    Discretisation,
+    candidates,
+    checked_method,
+)
 from sqlbn.encode.profile import Choices
 from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
@@ -46,7 +52,8 @@ class FitOptions:
     structure_sample: int | None = None
     m: float = 1.0
     backoff: str = "cell"
-    discretise: str = "ef"
+    discretise: str | None = None
+    encodings: str | None = None
     bins: int | None = None
     weight: str | None = None
     columns: tuple[str, ...] = ()
@@ -63,7 +70,7 @@ class FitOptions:
             raise OptionError(f"--m {self.m}: give a number above 0")
         if self.backoff not in ("cell", "parents"):
             raise OptionError(f"--backoff {self.backoff}: choose cell or parents")
-        checked_method(self.discretise, self.bins)
+        self._check_encoding()
         if self.bins is not None and self.bins < 2:
             raise OptionError(f"--bins {self.bins}: give at least 2")
         if self.weight is not None and self.weight == self.target:
@@ -85,6 +92,32 @@ class FitOptions:
         if not backs_off and self.backoff != "cell":
             raise OptionError(f"--backoff does nothing for the learner {self.learner}")
         self._check_smoothing(learner)
+
+    def _check_encoding(self) -> None:
+        """Refuse a way of cutting columns that is not known or cannot be chosen."""
+        checked_method(self.method, self.bins)
+        if self.encodings is not None and self.method != AUTO:
+            raise OptionError("--encodings goes with --discretise auto")
+        if self.method != AUTO:
+            return
+        candidates(self.encodings)
+        learner, smoothing = self.make_learner(), self.smoothing
+        known = learner.has_leave_one_out and smoothing.estimate == "m" and not smoothing.ignores
+        if not known:
+            raise OptionError(
+                "--discretise auto needs leave-one-out: it goes with nb, tan, kdb, skdb and ande, "
+                "with m-estimates and missing values as values"
+            )
+
+    @property
+    def method(self) -> str:
+        """How columns become parts: as asked, or as the learner is used to."""
+        return self.discretise if self.discretise is not None else self._usual_method
+
+    @property
+    def _usual_method(self) -> str:
+        # Whoever gives a number of intervals wants so many.
+        return self.make_learner().discretises if self.bins is None else "ef"
 
     def _check_smoothing(self, learner: Learner) -> None:
         """Refuse an estimate or a policy for missing values that this learner cannot have."""
@@ -140,7 +173,7 @@ class FitOptions:
     @property
     def discretisation(self) -> Discretisation:
         """How columns become parts."""
-        return Discretisation(self.discretise, DEFAULT_BINS if self.bins is None else self.bins)
+        return Discretisation(self.method, DEFAULT_BINS if self.bins is None else self.bins)
 
     def uses(self, name: str) -> bool:
         """Whether a column matters to this fit."""

@@ -119,3 +119,28 @@ def write_loocv(draft: Draft, surfaces: Surfaces, ks: Sequence[int]) -> None:
         for n in range(values.shape[1])
     ]
     draft.fill("loocv", "k USMALLINT, n_attributes USMALLINT, loss VARCHAR, value DOUBLE", rows)
+
+
+def chosen_loss(draft: Draft, loss: Loss) -> float:
+    """The loss of the model that was chosen."""
+    best = "max" if loss == "mcc" else "min"
+    query = f"SELECT {best}(value) FROM {draft.table('loocv')} WHERE loss = '{loss}'"
+    return float(draft.engine.row(query)[0])
+
+
+def fixed_loss(
+    counts: FamilyCounts, order: Sequence[int], class_counts: Sequence[float], m: float, loss: Loss
+) -> float:
+    """The loss by leave-one-out of a model in which nothing is chosen."""
+    depth = max((counts.depth(position) for position in counts.families), default=0)
+    passes = LeaveOneOut(counts, order, class_counts, m, companions(loss))
+    return float(passes.surface([depth])[loss][0, -1])
+
+
+def fixed_average_loss(averaged: Averaged, order: Sequence[int], loss: Loss) -> float:
+    """The same of an averaging model."""
+    passes = AverageLoo(averaged, order, companions(loss), averaged.counts.encoded)
+    try:
+        return float(passes.losses()[loss][-1])
+    finally:
+        passes.drop()

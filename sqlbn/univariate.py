@@ -14,6 +14,7 @@ from sqlbn.describing import write_variables
 from sqlbn.draft import Draft
 from sqlbn.encode.categories import category_numbers
 from sqlbn.encode.codebook import Codebook, categories_join_sql, code_sql, column_sql
+from sqlbn.encode.partitions import AUTO
 from sqlbn.encode.variables import PartCounts, Variable, variable_of
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, OptionError
@@ -107,6 +108,8 @@ def prepare(
     for key in options:
         if key not in DATA_OPTIONS:
             raise OptionError(f"{switch(key)} is not for prepare, which learns no model")
+    if options.get("discretise") == AUTO:
+        raise OptionError("--discretise auto needs a learner; prepare takes ef, mdl or modl")
     given = {"discretise": DEFAULT_METHOD if options.get("bins") is None else "ef", **options}
     settings, chosen = split_options(target, "nb", given)
     progress = progress or (Progress() if quiet else ConsoleProgress())

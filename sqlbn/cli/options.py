@@ -168,7 +168,14 @@ Discretise = Annotated[
         "--discretise",
         help="How quantities are cut: ef (equal frequency), or by what tells the classes apart: "
         "mdl (entropy), modl (Bayesian; also groups categories and leaves out what tells "
-        "nothing). [default: ef]",
+        "nothing); auto: the best of --encodings by leave-one-out. [default: ef; snb: modl]",
+    ),
+]
+Encodings = Annotated[
+    str | None,
+    typer.Option(
+        "--encodings",
+        help="With auto: what is tried. [default: ef:5,ef:10,ef:20,ef:50,mdl,modl]",
     ),
 ]
 Bins = Annotated[
@@ -254,6 +261,7 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("m", M, None),
     ("backoff", BackoffRule, None),
     ("discretise", Discretise, None),
+    ("encodings", Encodings, None),
     ("bins", Bins, None),
     ("weight", Weight, None),
     ("columns", Columns, None),

@@ -18,6 +18,9 @@ from sqlbn.encode.value_classes import ValueClasses
 from sqlbn.errors import OptionError
 
 METHODS = ("ef", "mdl", "modl")
+# The best of several, by leave-one-out.
+AUTO = "auto"
+ENCODINGS = "ef:5,ef:10,ef:20,ef:50,mdl,modl"
 DEFAULT_BINS = 5
 
 
@@ -37,16 +40,36 @@ class Discretisation:
         """What the meta table tells of it."""
         return {"discretise": self.method} | ({"bins": self.bins} if self.method == "ef" else {})
 
+    def __str__(self) -> str:
+        return f"ef:{self.bins}" if self.method == "ef" else self.method
+
     @property
     def groups_values(self) -> bool:
         """Whether categories are put into groups."""
         return self.method == "modl"
 
 
+def candidates(text: str | None = None) -> list[Discretisation]:
+    """The encodings that are tried, written as in `ef:20,modl`.
+
+    >>> candidates("ef:20,modl")
+    [Discretisation(method='ef', bins=20), Discretisation(method='modl', bins=5)]
+    """
+    found = []
+    for word in (ENCODINGS if text is None else text).split(","):
+        method, _, bins = word.strip().partition(":")
+        if method not in METHODS or (bins and (method != "ef" or not bins.isdigit())):
+            raise OptionError(f"--encodings {word.strip()!r}: write for example {ENCODINGS}")
+        if bins and int(bins) < 2:
+            raise OptionError(f"--encodings {word.strip()!r}: give at least 2 intervals")
+        found.append(Discretisation(method, int(bins) if bins else DEFAULT_BINS))
+    return list(dict.fromkeys(found))
+
+
 def checked_method(method: str, bins: int | None) -> str:
     """The method where it is known and goes with the number of bins."""
-    if method not in METHODS:
-        raise OptionError(f"--discretise {method}: choose {', '.join(METHODS)}")
+    if method not in (*METHODS, AUTO):
+        raise OptionError(f"--discretise {method}: choose {', '.join((*METHODS, AUTO))}")
     if bins is not None and method != "ef":
         raise OptionError(f"--bins goes with --discretise ef; {method} finds their number itself")
     return method

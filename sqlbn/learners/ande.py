@@ -28,6 +28,7 @@ class Ande(Learner):
     """The mean of all models in which the same n attributes are parents of all others."""
 
     name: ClassVar[str] = "ande"
+    has_leave_one_out: ClassVar[bool] = True
     summary: ClassVar[str] = "averaged n-dependence estimators (a1de, a2de): no structure search"
     smooths: ClassVar[Smooths | None] = None
 

@@ -81,6 +81,7 @@ class Learner(ABC):
 
     `smooths` is None where the estimate cannot be chosen, `has_backoff` False where a combination
     that was never seen is smoothed and no more; `weighs` where attributes count in part.
+    `discretises` is how columns are cut unless told otherwise.
     """
 
     name: ClassVar[str]
@@ -88,6 +89,8 @@ class Learner(ABC):
     smooths: ClassVar[Smooths | None] = Smooths()
     has_backoff: ClassVar[bool] = True
     weighs: ClassVar[bool] = False
+    has_leave_one_out: ClassVar[bool] = False
+    discretises: ClassVar[str] = "ef"
 
     def families(self, d: int) -> list[Family]:
         """The families whose counts the structure needs; variable d is the class."""

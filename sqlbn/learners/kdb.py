@@ -15,6 +15,7 @@ class Kdb(Learner):
     """KDB with a given k; k = 0 is naive Bayes."""
 
     name: ClassVar[str] = "kdb"
+    has_leave_one_out: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "k-dependence Bayes: up to k parents each, chosen by mutual information"
     )

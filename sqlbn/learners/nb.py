@@ -13,6 +13,7 @@ class NaiveBayes(Learner):
     """One counting pass over single attributes."""
 
     name: ClassVar[str] = "nb"
+    has_leave_one_out: ClassVar[bool] = True
     summary: ClassVar[str] = "naive Bayes: attributes independent given the class"
 
     def structure(self, info: Information) -> Structure:

@@ -15,6 +15,7 @@ class Snb(Learner):
     name: ClassVar[str] = "snb"
     summary: ClassVar[str] = "selective naive Bayes: attributes weighted by averaging models"
     weighs: ClassVar[bool] = True
+    discretises: ClassVar[str] = "modl"
 
     def __init__(self, map: bool = False) -> None:
         self._weighing = Weighing(single=map)

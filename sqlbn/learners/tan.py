@@ -14,6 +14,7 @@ class Tan(Learner):
     """The tree of strongest links between attributes given the class."""
 
     name: ClassVar[str] = "tan"
+    has_leave_one_out: ClassVar[bool] = True
     summary: ClassVar[str] = "tree-augmented naive Bayes: one parent each, a spanning tree"
 
     def families(self, d: int) -> list[Family]:
