@@ -14,12 +14,14 @@ from dataclasses import dataclass, replace
 from sqlbn.draft import Draft
 from sqlbn.encode.partitions import Discretisation, candidates
 from sqlbn.encode.shuffle import shuffle_sql
+from sqlbn.encode.types import type_group
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SqlbnWarning
 from sqlbn.fitting import learn_judged
 from sqlbn.learners.base import checked_loss
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
+from sqlbn.quoting import identifier
 from sqlbn.scoring.loo_losses import Loss
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
@@ -30,6 +32,8 @@ from sqlbn.structure.information import DECIMALS
 _SHARE = 8
 # Fewer rows than this say nothing about how fine to cut: then all are tried on all rows.
 _LEAST_ROWS = 2000
+# Types whose values are categories in every encoding, or nothing at all.
+_NEVER_CUT = ("text", "boolean", "other")
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,11 @@ def learn_best(
     """The model in the encoding with the smallest loss; its table `encodings` tells of all."""
     loss = checked_loss(options.loss or "rmse")
     chosen = candidates(options.encodings)
-    rows = int(engine.row(source.select("count(*)"))[0])
+    if not source.rescannable:
+        source = staged(engine, source, _needed(source, options))
+    # Rows without a class teach nothing, however many there are.
+    target = identifier(source.column(options.target, "the target"))
+    rows = int(engine.row(source.select(f"count({target})"))[0])
     trials: list[Trial] = []
     if rows >= _SHARE * _LEAST_ROWS and len(chosen) > 2:
         part = _part(engine, source, options, rows)
@@ -116,23 +124,35 @@ def _tried(
     rows = int(spec.meta["rows"])
     progress.note(f"{encoding}: {loss} {value:.4f} by leave-one-out on {rows:,} rows")
     n_codes = sum(book.n_values for book in spec.books)
-    numeric = any(book.kind == "numeric" for book in spec.books)
+    numeric = _has_quantities(source, options, spec)
     messages = tuple(str(warning.message) for warning in told)
     return Trial(encoding, rows, value, n_codes, numeric, messages), draft, spec
 
 
 def _part(engine: DuckDBEngine, source: Source, options: FitOptions, rows: int) -> Source:
     """A repeatable part of the rows."""
-    if source.row_key is None or not source.rescannable:
-        names = [source.column(options.target, "the target"), *options.candidates(source)]
-        if options.weight is not None:
-            names.append(source.column(options.weight, "the weight"))
-        source = staged(engine, source, names)
+    if source.row_key is None:
+        source = staged(engine, source, _needed(source, options))
     assert source.row_key is not None
     share = max(1 / _SHARE, _LEAST_ROWS / rows)
     threshold = math.ceil(share * 2**32)
     shuffle = shuffle_sql(source.row_key, engine.settings.seed)
     return source.filtered(f"{shuffle} < {threshold}")
+
+
+def _needed(source: Source, options: FitOptions) -> list[str]:
+    """The columns that a fit reads."""
+    names = [source.column(options.target, "the target"), *options.candidates(source)]
+    if options.weight is not None:
+        names.append(source.column(options.weight, "the weight"))
+    return names
+
+
+def _has_quantities(source: Source, options: FitOptions, spec: ModelSpec) -> bool:
+    """Whether another encoding may cut columns otherwise, also such that this one left out."""
+    categories = {book.name for book in spec.books if book.kind == "categorical"}
+    others = set(options.candidates(source)) - categories
+    return any(type_group(source.columns[n]) not in _NEVER_CUT for n in others)
 
 
 def _is_known(encoding: Discretisation, trials: Sequence[Trial]) -> bool:

@@ -14,7 +14,9 @@ from sqlbn.counts.margins import plan_margins
 from sqlbn.counts.subsets import plan_subsets, subsets_of
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, encode_statement
+from sqlbn.encode.partitions import AUTO
 from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import OptionError
 from sqlbn.learners.base import Averaging
 from sqlbn.model import prediction_statement
 from sqlbn.preparing import prepare
@@ -37,6 +39,10 @@ def fit_statements(
     attribute has a parent.
     """
     settings, chosen = split_options(target, learner, options)
+    if chosen.method == AUTO:
+        raise OptionError(
+            "--discretise auto decides after several fits; name the encoding to see its statements"
+        )
     with DuckDBEngine(settings) as engine:
         source = open_for_fit(engine, data, chosen)
         steps: list[Step] = []

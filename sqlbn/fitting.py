@@ -177,10 +177,11 @@ def _fit_product(
     finish_product(counts, prepared.books, info, shape.structure, options.smoothing, progress)
     chosen = {**shape.chosen, **learner.chosen(info, shape.structure)}
     order, class_counts = shape.structure.order, prepared.class_counts
+    k, n_attributes = shape.k, len(shape.selected)
 
     def judge(loss: Loss) -> float:
-        if learner.selection is not None:
-            return chosen_loss(draft, loss)
+        if k is not None:
+            return chosen_loss(draft, loss, k, n_attributes)
         return fixed_loss(counts, order, class_counts, options.smoothing.m, loss)
 
     return Fitted(chosen, judge)
@@ -276,8 +277,8 @@ def _fit_average(
     finish_average(averaged, prepared.books, info, structure, progress)
 
     def judge(loss: Loss) -> float:
-        if learner.selection is not None:
-            return chosen_loss(draft, loss)
+        if chosen:
+            return chosen_loss(draft, loss, chosen["selected_k"], chosen["selected_attributes"])
         order = [v for v in structure.order if v in averaged.kept]
         return fixed_average_loss(averaged, order, loss)
 

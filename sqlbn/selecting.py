@@ -121,10 +121,15 @@ def write_loocv(draft: Draft, surfaces: Surfaces, ks: Sequence[int]) -> None:
     draft.fill("loocv", "k USMALLINT, n_attributes USMALLINT, loss VARCHAR, value DOUBLE", rows)
 
 
-def chosen_loss(draft: Draft, loss: Loss) -> float:
-    """The loss of the model that was chosen."""
-    best = "max" if loss == "mcc" else "min"
-    query = f"SELECT {best}(value) FROM {draft.table('loocv')} WHERE loss = '{loss}'"
+def chosen_loss(draft: Draft, loss: Loss, k: int, n_attributes: int) -> float:
+    """The loss of the model that was chosen; others may have a smaller one where not all could be.
+
+    With `select` k all attributes are kept, though fewer may do better.
+    """
+    query = (
+        f"SELECT value FROM {draft.table('loocv')} "
+        f"WHERE loss = '{loss}' AND k = {k} AND n_attributes = {n_attributes}"
+    )
     return float(draft.engine.row(query)[0])
 
 

@@ -491,6 +491,26 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "where": "",
         },
     ),
+    "rows of codes with their weights": (
+        "weighed_rows",
+        {
+            "table": "weighed_7",
+            "columns": ["x0", "x1", "y"],
+            "total": "w::DOUBLE",
+            "relation": "encoded_3",
+            "grouped": False,
+        },
+    ),
+    "many rows of codes, equal ones put together": (
+        "weighed_rows",
+        {
+            "table": "weighed_7",
+            "columns": ["x0", "x1", "y"],
+            "total": "(count(*))::DOUBLE",
+            "relation": "encoded_3",
+            "grouped": True,
+        },
+    ),
     "counts of a stored family, whatever the class": (
         "stored_spectrum",
         {"counts": "margins", "position": 3, "divisor": 7},

@@ -38,7 +38,7 @@ LearnerName = Annotated[
         "--learner",
         "-l",
         help="nb, tan, kdb, skdb; ande, or the paper's names for it: a1de, a2de, with -s, -w or "
-        "-sw at the end; fan, superparent; the collections fanc, spc, spcr, tc, collection. "
+        "-sw at the end; fan, superparent; the collections fanc, spc, spcr, tc, collection; snb. "
         "[default: skdb; kdb where --k is given]",
     ),
 ]
@@ -132,6 +132,10 @@ Parents = Annotated[
         help="collection: a table [parents] with the parent sets of attributes, such as "
         'age = [[], ["sex"], {parents = ["sex", "race"], weight = 2.0}].',
     ),
+]
+Map = Annotated[
+    bool,
+    typer.Option("--map", help="snb: attributes of the best subset alone, each counting in full."),
 ]
 EstimateRule = Annotated[
     str | None,
@@ -254,6 +258,7 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("order", AttributeOrder, None),
     ("parents_from_first", ParentsFromFirst, None),
     ("parents", Parents, None),
+    ("map", Map, False),
     ("estimate", EstimateRule, None),
     ("missing", MissingRule, None),
     ("loocv_sample", LoocvSample, None),
