@@ -57,14 +57,15 @@ def learn_best(
     """The model in the encoding with the smallest loss; its table `encodings` tells of all."""
     loss = checked_loss(options.loss or "rmse")
     chosen = candidates(options.encodings)
-    if not source.rescannable:
-        source = staged(engine, source, _needed(source, options))
+    if source.row_key is None or not source.rescannable:
+        source = staged(engine, source, options.needed(source))
+        options = options.of_needed()
     # Rows without a class teach nothing, however many there are.
     target = identifier(source.column(options.target, "the target"))
     rows = int(engine.row(source.select(f"count({target})"))[0])
     trials: list[Trial] = []
     if rows >= _SHARE * _LEAST_ROWS and len(chosen) > 2:
-        part = _part(engine, source, options, rows)
+        part = _part(engine, source, rows)
         for encoding in chosen:
             if not _is_known(encoding, trials):
                 trial, draft, _ = _tried(engine, part, options, encoding, loss, progress)
@@ -129,23 +130,13 @@ def _tried(
     return Trial(encoding, rows, value, n_codes, numeric, messages), draft, spec
 
 
-def _part(engine: DuckDBEngine, source: Source, options: FitOptions, rows: int) -> Source:
+def _part(engine: DuckDBEngine, source: Source, rows: int) -> Source:
     """A repeatable part of the rows."""
-    if source.row_key is None:
-        source = staged(engine, source, _needed(source, options))
     assert source.row_key is not None
     share = max(1 / _SHARE, _LEAST_ROWS / rows)
     threshold = math.ceil(share * 2**32)
     shuffle = shuffle_sql(source.row_key, engine.settings.seed)
     return source.filtered(f"{shuffle} < {threshold}")
-
-
-def _needed(source: Source, options: FitOptions) -> list[str]:
-    """The columns that a fit reads."""
-    names = [source.column(options.target, "the target"), *options.candidates(source)]
-    if options.weight is not None:
-        names.append(source.column(options.weight, "the weight"))
-    return names
 
 
 def _has_quantities(source: Source, options: FitOptions, spec: ModelSpec) -> bool:

@@ -118,4 +118,4 @@ def rotated(logs: Array) -> Array:
     y = np.arange(n_classes)
     others = (y + np.arange(1, n_classes)[:, None]) % n_classes
     ratios = [(logs[..., other] - logs[..., y]).reshape(-1) for other in others]
-    return np.array(ratios).reshape(n_classes - 1, -1)
+    return np.array(ratios).reshape(n_classes - 1, logs.size)

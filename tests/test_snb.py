@@ -1,0 +1,522 @@
+"""Selective naive Bayes: the search against plain Python, the model against its own counts."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import Run
+from hypothesis import given
+from hypothesis import strategies as st
+from random_tables import examples
+from reference_snb import Data, Found, Reference, algorithm_2
+from test_living_properties import same_tables
+
+import sqlbn
+from sqlbn.scoring.subset_rows import SubsetRows, rotated
+from sqlbn.structure.variable_selection import Selected, n_starts, prior_cost, select_variables
+
+NAMES = ("sure", "likely", "again", "noise", "size")
+
+
+# -- losses of subsets ------------------------------------------------------------------------
+
+
+def coded(rng: random.Random, n_classes: int, weighted: bool, rows: int | None = None) -> Data:
+    """Random codes, some of which go with the class; a class may have no row."""
+    rows = rng.randint(1, 40) if rows is None else rows
+    classes = [rng.randrange(n_classes) for _ in range(rows)]
+    cards = [rng.randint(2, 4) for _ in range(rng.randint(1, 5))]
+    near = [rng.random() for _ in cards]
+    table = [
+        [
+            y % n if rng.random() < share else rng.randrange(n)
+            for n, share in zip(cards, near, strict=True)
+        ]
+        for y in classes
+    ]
+    parts = (0.25, 0.5, 1.0, 2.0, 3.75) if weighted else (1.0,)
+    weights = rng.choices(parts, k=rows)
+    return Data(table, classes, weights, cards, n_classes, Fraction(rng.choice((1, 2, 0.5))))
+
+
+def subset_rows(
+    data: Data, threads: int = 1, chunks: Sequence[Sequence[int]] | None = None
+) -> SubsetRows:
+    """The same rows as arrays, the tables by the exact formula."""
+    ref, y, codes = Reference(data), np.array(data.classes), np.array(data.rows)
+
+    def logs(table: Sequence[Any]) -> Any:
+        return np.log(np.array(table))
+
+    def load(places: Sequence[int]) -> dict[int, Any]:
+        assert places in every
+        return {p: (codes[:, p] * data.n_classes + y).astype(np.uint16) for p in places}
+
+    every = [list(range(len(data.cards)))] if chunks is None else list(chunks)
+    return SubsetRows(
+        rotated(logs(ref.prior)),
+        y,
+        np.array(data.weights),
+        [rotated(logs(table)) for table in ref.tables],
+        load,
+        every,
+        threads,
+    )
+
+
+def walk(data: Data, rows: SubsetRows, seed: int) -> list[float]:
+    """Some variables come and go, not all of them for good: the losses on the way."""
+    rng = random.Random(seed)
+    found = [rows.clear()]
+    for _ in range(12):
+        found.append(rows.toggled(rng.randrange(len(data.cards))))
+        if rng.random() < 0.6:
+            rows.accept()
+        if rng.random() < 0.1:
+            found.append(rows.clear())
+    return found
+
+
+def reference_walk(data: Data, seed: int) -> list[float]:
+    rng, ref = random.Random(seed), Reference(data)
+    loss = functools.cache(lambda subset: ref.loss(sorted(subset)))
+    inside = frozenset[int]()
+    found = [loss(inside)]
+    for _ in range(12):
+        tried = inside ^ {rng.randrange(len(data.cards))}
+        found.append(loss(tried))
+        if rng.random() < 0.6:
+            inside = tried
+        if rng.random() < 0.1:
+            inside = frozenset()
+            found.append(loss(inside))
+    return found
+
+
+@examples(30)
+@given(st.integers(0, 2**32), st.integers(1, 4), st.booleans())
+def test_losses_of_subsets_are_those_of_the_formula(
+    seed: int, n_classes: int, weighted: bool
+) -> None:
+    data = coded(random.Random(seed), n_classes, weighted)
+    rows = subset_rows(data)
+    assert walk(data, rows, seed) == pytest.approx(reference_walk(data, seed), abs=1e-10)
+    rows.close()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_threads_and_chunks_do_not_change_a_bit(
+    n_classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sqlbn.scoring.subset_rows._BLOCK", 3)
+    for seed in range(5):
+        data = coded(random.Random(seed), n_classes, True, rows=29)
+        singly = [[v] for v in range(len(data.cards))]
+        every = [
+            subset_rows(data, 1),
+            subset_rows(data, 2),
+            subset_rows(data, 5),
+            subset_rows(data, 2, singly),
+        ]
+        first, *others = [walk(data, rows, seed) for rows in every]
+        assert all(other == first for other in others)
+        assert first == pytest.approx(reference_walk(data, seed), abs=1e-10)
+        for rows in every:
+            rows.close()
+
+
+def test_a_hopeless_row_costs_much_and_is_still_a_number() -> None:
+    """Four hundred variables that all speak for the other class."""
+    log_odds = np.log(np.array([[0.999, 0.001], [0.001, 0.999]]))
+    tables = [rotated(log_odds)] * 400
+    places = np.array([2], np.uint16)  # code 1, class 0
+    rows = SubsetRows(
+        rotated(np.log(np.array([0.5, 0.5]))),
+        np.array([0]),
+        np.array([1.0]),
+        tables,
+        lambda chunk: dict.fromkeys(chunk, places),
+        [list(range(400))],
+        1,
+    )
+    assert rows.clear() == pytest.approx(math.log(2))
+    for variable in range(400):
+        loss = rows.toggled(variable)
+        rows.accept()
+    assert 600 < loss < math.inf
+    for variable in range(400):
+        loss = rows.toggled(variable)
+        rows.accept()
+    assert loss == pytest.approx(math.log(2), abs=1e-9)
+    rows.close()
+
+
+# -- the search -------------------------------------------------------------------------------
+
+
+def searched(data: Data, seed: int, chunks: Sequence[Sequence[int]] | None = None) -> Selected:
+    rows = subset_rows(data, 1, chunks)
+    found = select_variables(rows, len(data.cards), data.total, seed)
+    rows.close()
+    return found
+
+
+def refer(data: Data, seed: int, chunks: Sequence[Sequence[int]] | None = None) -> Found:
+    ref, k = Reference(data), len(data.cards)
+    cost = functools.cache(lambda subset: round(ref.cost(sorted(subset)), 6))
+    return algorithm_2(cost, k, data.total, seed, [range(k)] if chunks is None else chunks)
+
+
+def same_search(found: Selected, wanted: Found, data: Data) -> None:
+    assert found.best == wanted.best
+    assert found.cost == pytest.approx(wanted.cost, abs=1e-9)
+    assert found.null_cost == pytest.approx(Reference(data).cost([]), abs=1e-6)
+    assert found.evaluations == len(wanted.evaluated)
+    assert found.weights == pytest.approx(wanted.weights, abs=1e-9)
+    assert found.cost <= found.null_cost
+    assert all(0 <= w <= 1 for w in found.weights)
+
+
+@examples(25)
+@given(st.integers(0, 2**32), st.integers(2, 4), st.booleans())
+def test_the_search_is_that_of_the_paper(seed: int, n_classes: int, weighted: bool) -> None:
+    data = coded(random.Random(seed), n_classes, weighted)
+    same_search(searched(data, seed), refer(data, seed), data)
+
+
+@examples(10)
+@given(st.integers(0, 2**32))
+def test_also_in_chunks_of_two_variables(seed: int) -> None:
+    data = coded(random.Random(seed), 3, False)
+    places = list(range(len(data.cards)))
+    chunks = [places[at : at + 2] for at in range(0, len(places), 2)]
+    same_search(searched(data, seed, chunks), refer(data, seed, chunks), data)
+
+
+def test_a_prior_counts_subsets_with_repetition() -> None:
+    for k in range(1, 8):
+        for n in range(k + 1):
+            wanted = math.log(k + 1) + math.log(math.comb(k + n - 1, n))
+            assert prior_cost(k, n) == pytest.approx(wanted, abs=1e-12)
+    assert prior_cost(3000, 1500) < prior_cost(3000, 1501)
+
+
+@pytest.mark.parametrize(
+    ("n_variables", "total", "starts"), [(1, 1, 1), (1, 0.5, 1), (4, 256, 10), (3, 100, 9)]
+)
+def test_starts(n_variables: int, total: float, starts: int) -> None:
+    assert n_starts(n_variables, total) == starts
+
+
+# -- models -----------------------------------------------------------------------------------
+
+
+def letters(size: int = 400, n_classes: int = 3, seed: int = 5, weighted: bool = False) -> pa.Table:
+    """Attributes that tell much, something, the same again, and nothing of the class."""
+    rng, rows = random.Random(seed), []
+    for _ in range(size):
+        y = rng.randrange(n_classes)
+        sure = y if rng.random() < 0.8 else rng.randrange(n_classes)
+        row = {
+            "sure": "abcd"[sure] if rng.random() < 0.9 else None,
+            "likely": (y + rng.randrange(2)) % n_classes,
+            "again": "abcd"[sure].upper(),
+            "noise": rng.choice("xyz"),
+            "size": rng.gauss(y, 1.0) if rng.random() < 0.9 else None,
+            "y": f"class {y}",
+        }
+        rows.append({**row, "w": rng.choice((0.5, 1.0, 2.0))} if weighted else row)
+    return pa.Table.from_pylist(rows)
+
+
+def weights_of(model: Any) -> dict[str, float]:
+    return {r["attribute"]: r["weight"] for r in model.attributes.to_pylist()}
+
+
+def code_of(model: Any, position: int, value: Any) -> int:
+    """The code of a value by the model's own tables; the number of codes where it is unseen."""
+    row = model.attributes.to_pylist()[position]
+    draft, rows = model._draft, model._engine.rows
+    if value is None:
+        return row["n_values"] if row["missing_code"] is None else row["missing_code"]
+    if row["kind"] == "numeric":
+        uppers = rows(
+            f"SELECT upper FROM {draft.table('cuts')} WHERE attribute = '{row['attribute']}' "
+            "AND upper IS NOT NULL ORDER BY code"
+        )
+        return sum(value > upper for (upper,) in uppers[:-1])
+    found = rows(
+        f"SELECT code FROM {draft.table('categories')} "
+        f"WHERE attribute = '{row['attribute']}' AND value = '{value}'"
+    )
+    return found[0][0] if found else row["n_values"]
+
+
+def table_of(model: Any, position: int) -> list[list[float]]:
+    """P(x | y) of all codes and of an unseen one, from the counts."""
+    n_values = model.attributes.to_pylist()[position]["n_values"]
+    n_classes, m = model.classes.num_rows, float(model.meta["m"])
+    counts = np.zeros((n_values + 1, n_classes))
+    for key, n in model._engine.rows(
+        f"SELECT key, n FROM {model._draft.table('counts')} WHERE position = {position}"
+    ):
+        counts[key // n_classes, key % n_classes] = n
+    found: list[list[float]] = ((counts + m / n_values) / (counts.sum(axis=0) + m)).tolist()
+    return found
+
+
+def by_hand(model: Any, rows: list[dict[str, Any]]) -> list[list[float]]:
+    """ln P(y) + sum of weight times ln P(x | y), normalised."""
+    n = np.array(model.classes["n"].to_pylist(), float)
+    m = float(model.meta["m"])
+    prior = np.log((n + m / len(n)) / (n.sum() + m))
+    used = [(i, r) for i, r in enumerate(model.attributes.to_pylist()) if r["weight"] > 0]
+    tables = {i: np.log(table_of(model, i)) for i, _ in used}
+    answer = []
+    for row in rows:
+        scores = prior.copy()
+        for i, r in used:
+            scores += r["weight"] * tables[i][code_of(model, i, row[r["attribute"]])]
+        p = np.exp(scores - scores.max())
+        answer.append((p / p.sum()).tolist())
+    return answer
+
+
+def probabilities(scored: pa.Table) -> list[list[float]]:
+    names = [n for n in scored.column_names if n.startswith("p_")]
+    return [list(row.values()) for row in scored.select(names).to_pylist()]
+
+
+def strangers(table: pa.Table) -> pa.Table:
+    """Some rows, one of values never seen and one of nothing."""
+    rows = table.slice(0, 12).to_pylist()
+    rows.append({**rows[0], "sure": "zz", "likely": 99, "again": None, "size": 1e9})
+    rows.append({**rows[1], **dict.fromkeys(NAMES)})
+    return pa.Table.from_pylist(rows, table.schema)
+
+
+@pytest.mark.parametrize(
+    ("options", "n_classes"),
+    [({}, 2), ({}, 4), ({"m": 2.0, "weight": "w"}, 3), ({"map": True}, 3)],
+    ids=["two classes", "four classes", "weighted", "map"],
+)
+def test_a_model_is_what_the_formula_says(options: dict[str, Any], n_classes: int) -> None:
+    table = letters(250, n_classes, weighted="weight" in options)
+    with sqlbn.fit(table, "y", "snb", discretise="ef", seed=3, **options) as model:
+        new = strangers(table)
+        wanted = by_hand(model, new.to_pylist())
+        assert np.array(probabilities(model.predict(new))) == pytest.approx(
+            np.array(wanted), abs=1e-12
+        )
+        same_as_reference(model, table, 3, options)
+
+
+def same_as_reference(model: Any, table: pa.Table, seed: int, options: dict[str, Any]) -> None:
+    """The weights are those of the search by plain Python in the model's codes."""
+    rows = table.to_pylist()
+    attributes = model.attributes.to_pylist()
+    memo = functools.cache(lambda i, value: code_of(model, i, value))
+    classes = model.classes["class"].to_pylist()
+    data = Data(
+        [[memo(i, r[a["attribute"]]) for i, a in enumerate(attributes)] for r in rows],
+        [classes.index(r["y"]) for r in rows],
+        [r.get("w", 1.0) for r in rows],
+        [a["n_values"] for a in attributes],
+        len(classes),
+        Fraction(options.get("m", 1)),
+    )
+    wanted = refer(data, seed)
+    assert model.meta["cost"] == pytest.approx(wanted.cost, abs=1e-6)
+    assert model.meta["evaluations"] == len(wanted.evaluated)
+    assert model.meta["cost"] < model.meta["null_cost"]
+    single = [float(i in wanted.best) for i in range(len(attributes))]
+    weights = single if "map" in options else wanted.weights
+    assert [a["weight"] for a in attributes] == pytest.approx(weights, abs=1e-9)
+    assert [a["selected"] for a in attributes] == [a["weight"] > 0 for a in attributes]
+
+
+def same_model(one: Any, other: Any) -> None:
+    with one, other:
+        same_tables(one, other)
+        for key in ("cost", "null_cost", "evaluations", "options"):
+            assert one.meta[key] == other.meta[key]
+
+
+def test_threads_and_the_order_of_rows_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sqlbn.scoring.subset_rows._BLOCK", 16)
+    table = letters()
+    order = random.Random(1).sample(range(table.num_rows), table.num_rows)
+    one = sqlbn.fit(table, "y", "snb", threads=1)
+    two = sqlbn.fit(table, "y", "snb", threads=2)
+    same_model(two, sqlbn.fit(table.take(order), "y", "snb", threads=2))
+    same_model(one, sqlbn.fit(table, "y", "snb", threads=2))
+
+
+def test_equal_rows_put_together_are_the_same_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    for weight in (None, "w"):
+        table = letters(weighted=weight is not None)
+        apart = sqlbn.fit(table, "y", "snb", discretise="ef", bins=2, weight=weight)
+        with monkeypatch.context() as patch:
+            patch.setattr("sqlbn.weighing._FEW_ROWS", 1)
+            together = sqlbn.fit(table, "y", "snb", discretise="ef", bins=2, weight=weight)
+        same_model(apart, together)
+
+
+def test_columns_that_do_not_fit_in_memory_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = letters()
+    whole = sqlbn.fit(table, "y", "snb", discretise="ef", threads=1)
+    monkeypatch.setattr("sqlbn.weighing._MEMORY_SHARE", 1e-12)
+    sizes: list[int] = []
+    search = select_variables
+
+    def watched(rows: Any, *rest: Any) -> Selected:
+        sizes.extend(map(len, rows.chunks))
+        return search(rows, *rest)
+
+    monkeypatch.setattr("sqlbn.weighing.select_variables", watched)
+    singly = sqlbn.fit(table, "y", "snb", discretise="ef", threads=1)
+    again = sqlbn.fit(table, "y", "snb", discretise="ef", threads=2)
+    assert sizes == [1] * 10
+    # The order of trials is another, the models are alike.
+    assert singly.meta["cost"] == pytest.approx(whole.meta["cost"], rel=0.02)
+    assert singly.meta["cost"] < singly.meta["null_cost"] == whole.meta["null_cost"]
+    wanted = by_hand(singly, table.slice(0, 5).to_pylist())
+    got = probabilities(singly.predict(table.slice(0, 5)))
+    assert np.array(got) == pytest.approx(np.array(wanted), abs=1e-12)
+    same_model(singly, again)
+    whole.close()
+
+
+def test_seeds_are_repeatable_and_matter() -> None:
+    table = letters()
+    one, same, other = (sqlbn.fit(table, "y", "snb", seed=seed) for seed in (4, 4, 5))
+    assert weights_of(one) != weights_of(other)
+    same_model(one, same)
+    other.close()
+
+
+def test_what_tells_the_same_again_shares_its_weight() -> None:
+    with sqlbn.fit(letters(800), "y", "snb", discretise="ef") as model:
+        weights = weights_of(model)
+    assert weights["noise"] < 0.2 < weights["size"]
+    assert max(weights.values()) < 1
+
+
+@pytest.mark.parametrize("method", ["ef", "mdl", "modl"])
+def test_one_class(method: str) -> None:
+    table = letters(60, n_classes=1)
+    with sqlbn.fit(table, "y", "snb", discretise=method, keep=["sure"]) as model:
+        assert set(weights_of(model).values()) <= {0.0}
+        scored = model.predict(table)
+        assert set(scored["prediction"].to_pylist()) == {"class 0"}
+        assert set(scored["p_class 0"].to_pylist()) == {1.0}
+
+
+@pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
+@pytest.mark.parametrize("options", [{"discretise": "ef"}, {"discretise": "ef", "map": True}, {}])
+def test_nothing_but_noise(options: dict[str, Any]) -> None:
+    rng = random.Random(2)
+    size = 500
+    table = pa.table(
+        {
+            "a": [rng.random() for _ in range(size)],
+            "b": [rng.choice("uvw") for _ in range(size)],
+            "y": [rng.choice(["n", "n", "p"]) for _ in range(size)],
+        }
+    )
+    with sqlbn.fit(table, "y", "snb", **options) as model:
+        assert not any(weights_of(model).values())
+        assert model.meta["cost"] == model.meta["null_cost"]
+        share = (table["y"].to_pylist().count("p") + 0.5) / (size + 1)
+        assert set(model.predict(table)["prediction"].to_pylist()) == {"n"}
+        assert model.predict(table)["p_p"].to_pylist() == pytest.approx([share] * size)
+
+
+def test_plain_sql_predicts_the_same(tmp_path: Path) -> None:
+    table, store = letters(), tmp_path / "m.duckdb"
+    new = strangers(table)
+    new = new.append_column("id", [list(range(new.num_rows))])
+    pq.write_table(new, tmp_path / "new.parquet")
+    with sqlbn.fit(table, "y", "snb", store=store, name="letters") as model:
+        wanted = model.predict(new)
+    with sqlbn.load(store, "letters") as loaded:
+        assert loaded.predict(new).to_pylist() == wanted.to_pylist()
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{store}' AS m (READ_ONLY)")
+        connection.execute("USE m.letters")
+        query = f"FROM predict('{tmp_path / 'new.parquet'}') ORDER BY id"
+        got = connection.sql(query).to_arrow_table()
+    assert np.array(probabilities(got)) == pytest.approx(np.array(probabilities(wanted)), abs=1e-14)
+    assert got["prediction"].to_pylist() == wanted["prediction"].to_pylist()
+
+
+# -- models that live -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{}, {"discretise": "ef", "map": True}], ids=["modl", "map"])
+def test_an_updated_model_is_that_of_all_rows(options: dict[str, Any]) -> None:
+    table, more = letters(300), letters(80, n_classes=4, seed=9)
+    with sqlbn.fit(table, "y", "snb", **options) as model:
+        before = weights_of(model)
+        change = model.update(more)
+        assert any("weights" in note for note in change.notes)
+        both = pa.concat_tables([table, more])
+        with sqlbn.fit(both, "y", like=model, same_structure=True) as again:
+            same_tables(model, again)
+        assert weights_of(model) == before
+        model.forget(more)
+        model.forget(table.slice(0, 50))
+        with sqlbn.fit(table.slice(50), "y", like=model, same_structure=True) as again:
+            same_tables(model, again)
+            rows = strangers(table)
+            assert again.predict(rows).to_pylist() == model.predict(rows).to_pylist()
+        assert weights_of(model) == before
+
+
+def test_models_merge(tmp_path: Path) -> None:
+    table = letters(300)
+    with sqlbn.fit(table.slice(0, 200), "y", "snb") as model:
+        with sqlbn.fit(table.slice(200), "y", like=model, same_structure=True) as other:
+            model.merge(other)
+        with sqlbn.fit(table, "y", like=model, same_structure=True) as again:
+            same_tables(model, again)
+
+
+# -- words ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", ["nb", "skdb", "a1de", "fanc"])
+def test_map_is_for_snb_alone(learner: str) -> None:
+    with pytest.raises(sqlbn.SqlbnError, match=f"--map is not for the learner .*{learner[-2:]}"):
+        sqlbn.fit(letters(20), "y", learner, map=True)
+
+
+def test_the_program(run: Run, tmp_path: Path) -> None:
+    pq.write_table(letters(), tmp_path / "letters.parquet")
+    said = run("fit", "letters.parquet", "-t", "y", "-l", "snb", "--json", "--quiet")
+    assert said.returncode == 0, said.stderr
+    meta = json.loads(said.stdout)
+    assert meta["learner"] == "snb"
+    assert meta["options"]["discretise"] == "modl"
+    assert meta["cost"] < meta["null_cost"]
+    shown = run("show", "model")
+    assert shown.returncode == 0, shown.stderr
+    assert "snb" in shown.stdout
+    assert "sure" in shown.stdout
+    said = run("fit", "letters.parquet", "-t", "y", "-l", "snb", "--map", "--replace", "--json")
+    assert json.loads(said.stdout)["options"]["map"] is True
+    wrong = run("fit", "letters.parquet", "-t", "y", "-l", "nb", "--map", "--name", "other")
+    assert wrong.returncode == 1
+    assert "--map is not for the learner nb; it goes with snb" in wrong.stderr
