@@ -242,3 +242,21 @@ def test_an_evaluation_as_a_dict_is_plain(fruit: pa.Table, fruit_file: str) -> N
     losses = {"rmse", "zero_one", "log_loss", "brier", "mcc", "accuracy", "auc", "aoprc"}
     assert losses | {"confusion", "classes", "rows", "rows_skipped", "seconds"} <= set(found)
     assert {"fit", "predict"} <= set(found["seconds"])
+
+
+def test_columns_may_be_left_out(fruit: pa.Table) -> None:
+    """Of a copy that has only the columns of the fit, they cannot be left out once more."""
+    less = fruit.drop_columns(["weight"])
+    for options in ({"exclude": ["weight"]}, {"columns": less.drop_columns(["kind"]).column_names}):
+        options["learner"] = "nb"
+        found = sqlbn.evaluate(fruit, target="kind", folds=2, **options)
+        wanted = sqlbn.evaluate(less, target="kind", folds=2, learner="nb")
+        assert found.losses == wanted.losses
+        del options["learner"]
+        (point,) = sqlbn.curve(fruit, "kind", learners=["nb"], sizes=[100], repeats=1, **options)
+        (same,) = sqlbn.curve(less, "kind", learners=["nb"], sizes=[100], repeats=1)
+        assert point.losses == same.losses
+        streamed = list(sqlbn.stream(fruit, "kind", learner="nb", batch=100, **options))
+        assert [b.loss for b in streamed] == [
+            b.loss for b in sqlbn.stream(less, "kind", learner="nb", batch=100)
+        ]

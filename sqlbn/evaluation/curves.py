@@ -83,7 +83,7 @@ def learning_curves(
     """Every learner on training sets of every size; in a repeat all meet the same rows."""
     if repeats < 1 or not sizes or min(sizes) < 1:
         raise OptionError("give at least one repeat, and sizes of at least 1 row")
-    chosen = {text: named_learner(text, options) for text in learners}
+    chosen = {text: named_learner(text, options.of_needed()) for text in learners}
     rows = int(engine.row(source.select("count(*)"))[0])
     test_rows = min(MOST_TEST_ROWS, max(1, rows // 10))
     if max(sizes) > rows - test_rows:

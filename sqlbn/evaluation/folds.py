@@ -48,7 +48,7 @@ def cross_validate(
             engine,
             dealt.filtered(f"{PLACE} % {folds} <> {fold}"),
             dealt.filtered(f"{PLACE} % {folds} = {fold}"),
-            options,
+            options.of_needed(),
             progress,
             f"fold {fold + 1} of {folds}",
         )
