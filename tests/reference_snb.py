@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Callable, Sequence
@@ -15,7 +16,8 @@ Codes = Sequence[int]
 class Data:
     """Codes of the attributes, classes and weights of rows; how many codes and classes there are.
 
-    `m` is that of the m-estimate.
+    `m` is that of the m-estimate, None that of Laplace: as many as there are values. `silent` are
+    codes of missing values that count as none.
     """
 
     rows: Sequence[Codes]
@@ -23,7 +25,11 @@ class Data:
     weights: Sequence[float]
     cards: Sequence[int]
     n_classes: int
-    m: Fraction = Fraction(1)
+    m: Fraction | None = Fraction(1)
+    silent: Sequence[int | None] = ()
+
+    def m_of(self, n_values: int) -> Fraction:
+        return Fraction(n_values) if self.m is None else self.m
 
     @property
     def total(self) -> float:
@@ -43,14 +49,18 @@ def weight_of(data: Data, outcome: int, attribute: int | None = None, code: int 
 
 
 def prior(data: Data, outcome: int) -> Fraction:
-    share = data.m / data.n_classes
-    return (weight_of(data, outcome) + share) / (Fraction(data.total) + data.m)
+    m = data.m_of(data.n_classes)
+    return (weight_of(data, outcome) + m / data.n_classes) / (Fraction(data.total) + m)
 
 
 def conditional(data: Data, attribute: int, code: int, outcome: int) -> Fraction:
-    share = data.m / data.cards[attribute]
-    found = weight_of(data, outcome, attribute, code)
-    return (found + share) / (weight_of(data, outcome) + data.m)
+    silent = data.silent[attribute] if data.silent else None
+    if code == silent:
+        return Fraction(1)
+    values = [c for c in range(data.cards[attribute]) if c != silent]
+    m = data.m_of(len(values))
+    found = [weight_of(data, outcome, attribute, c) for c in values]
+    return (found[values.index(code)] + m / len(values)) / (sum(found) + m)
 
 
 class Reference:
@@ -138,3 +148,10 @@ def algorithm_2(
         for v in range(n_variables)
     ]
     return Found(best, cost(best), weights, models)
+
+
+def search(data: Data, seed: int, chunks: Sequence[Sequence[int]] | None = None) -> Found:
+    """The search over the attributes of some rows; costs are compared after rounding."""
+    ref, k = Reference(data), len(data.cards)
+    cost = functools.cache(lambda subset: round(ref.cost(sorted(subset)), 6))
+    return algorithm_2(cost, k, data.total, seed, [range(k)] if chunks is None else chunks)

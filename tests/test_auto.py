@@ -56,7 +56,7 @@ def shells(size: int = 400, seed: int = 8) -> pa.Table:
 def fit(table: Any, **options: Any) -> Any:
     """Without the column of weights among the attributes."""
     if "weight" not in options and "w" in getattr(table, "column_names", ()):
-        options["exclude"] = ["w"]
+        options |= {"exclude": ["w"], "threads": 1}
     return sqlbn.fit(table, "age", **options)
 
 
@@ -257,8 +257,9 @@ def test_rows_that_come_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=100))
     found = []
     for data in (str(tmp_path / "shells.parquet"), str(tmp_path / "shells.csv"), reader):
-        options = {"learner": "nb", "discretise": "auto", "encodings": "ef:3,ef:8,mdl"}
-        options["exclude"] = ["w"]
+        options: dict[str, Any] = {"learner": "nb", "discretise": "auto"}
+        options["encodings"] = "ef:3,ef:8,mdl"
+        options |= {"exclude": ["w"], "threads": 1}
         with sqlbn.fit(data, "age", **options) as model:
             found.append(trials(model))
     assert found[0] == found[1] == found[2]

@@ -251,11 +251,11 @@ def test_columns_may_be_left_out(fruit: pa.Table) -> None:
         options["learner"] = "nb"
         found = sqlbn.evaluate(fruit, target="kind", folds=2, **options)
         wanted = sqlbn.evaluate(less, target="kind", folds=2, learner="nb")
-        assert found.losses == wanted.losses
+        assert found.losses == pytest.approx(wanted.losses, abs=1e-12)
         del options["learner"]
         (point,) = sqlbn.curve(fruit, "kind", learners=["nb"], sizes=[100], repeats=1, **options)
         (same,) = sqlbn.curve(less, "kind", learners=["nb"], sizes=[100], repeats=1)
-        assert point.losses == same.losses
+        assert point.losses[0] == pytest.approx(same.losses[0], abs=1e-12)
         streamed = list(sqlbn.stream(fruit, "kind", learner="nb", batch=100, **options))
         assert [b.loss for b in streamed] == [
             b.loss for b in sqlbn.stream(less, "kind", learner="nb", batch=100)
