@@ -150,9 +150,16 @@ def test_reduced_search_is_close_to_the_optimum() -> None:
         assert exact - 1e-6 <= found <= exact + 3
 
 
+def test_more_intervals_than_the_exact_search_has_cells() -> None:
+    rng = np.random.default_rng(0)
+    level = np.arange(14_000) // 20
+    cells = rng.multinomial(60, np.array([[0.9, 0.1], [0.1, 0.9]])[level % 2])
+    assert modl_partition(cells).bounds.tolist() == list(range(20, 14_000, 20))
+
+
 def test_merging_down_keeps_to_its_number() -> None:
     own = Cells(wave(800, 3, 2, 0))
-    bounds = merged_down(own, 100)
+    bounds, _ = merged_down(own, 100, interval_prior(1600))
     assert len(bounds) == 101
     assert (bounds[0], bounds[-1]) == (0, 800)
     assert (np.diff(bounds) > 0).all()

@@ -30,10 +30,15 @@ def cheapest_runs(cells: Cells, prior: Prior) -> tuple[Ints, float]:
     """Bounds of the runs (0 and the number of cells included) and their cost, prior included."""
     if cells.n_cells <= EXACT_CELLS:
         return exact_runs(cells, prior)
-    grid = merged_down(cells, EXACT_CELLS)
-    best, least = grid[[0, -1]], np.inf
+    grid, best = merged_down(cells, EXACT_CELLS, prior)
+    if len(best) - 1 > EXACT_CELLS:
+        # More runs pay than the dynamic programme has cells: its grid would be too coarse.
+        return post_optimised(cells, best, prior)
+    best, least = grid, np.inf
     for _ in range(_MOST_ROUNDS):
         candidates = np.union1d(grid, best)
+        if len(candidates) > 2 * EXACT_CELLS:
+            break
         chosen, _ = exact_runs(cells.regrouped(candidates), prior)
         bounds, cost = post_optimised(cells, candidates[chosen], prior)
         if not cost < least - 1e-9 * max(1.0, abs(cost)):
@@ -42,8 +47,10 @@ def cheapest_runs(cells: Cells, prior: Prior) -> tuple[Ints, float]:
     return best, least
 
 
-def merged_down(cells: Cells, most: int) -> Ints:
-    """Bounds of at most `most` runs from merging neighbours whose union costs least more.
+def merged_down(cells: Cells, most: int, prior: Prior) -> tuple[Ints, Ints]:
+    """Bounds of `most` runs from merging neighbours whose union costs least more.
+
+    Second come those of the cheapest partition met on the way, prior included.
 
     A round merges every pair that is cheaper to merge than both pairs it overlaps, if it is in
     the cheaper half of all pairs: what merging one pair at a time would nearly always come to.
@@ -51,7 +58,13 @@ def merged_down(cells: Cells, most: int) -> Ints:
     bounds = np.arange(cells.n_cells + 1)
     single = cells.cost(bounds[:-1], bounds[1:])
     pair = cells.cost(bounds[:-2], bounds[2:])
-    while len(single) > most:
+    best, least = bounds, np.inf
+    while True:
+        cost = float(single.sum() + prior(np.array([len(single)]))[0])
+        if cost < least:
+            best, least = bounds, cost
+        if len(single) <= most:
+            return bounds, best
         merged = _cheap_pairs((pair - single[:-1] - single[1:]).round(12), len(single) - most)
         single[merged] = pair[merged]
         fresh = np.zeros(len(single), dtype=bool)
@@ -62,7 +75,6 @@ def merged_down(cells: Cells, most: int) -> Ints:
         # A pair costs what it did unless one of its runs has grown.
         changed = np.flatnonzero(fresh[:-1] | fresh[1:])
         pair[changed] = cells.cost(bounds[changed], bounds[changed + 2])
-    return bounds
 
 
 def _cheap_pairs(rise: Floats, most: int) -> Ints:
