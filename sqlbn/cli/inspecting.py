@@ -132,7 +132,8 @@ def drop(
 def print_model(model: Model, most: int | None = None) -> None:
     """What a model is, for people."""
     meta = model.meta
-    options = ", ".join(_told(key, value) for key, value in meta["options"].items())
+    told = {k: v for k, v in meta["options"].items() if (k, v) != ("discretise", "ef")}
+    options = ", ".join(_told(key, value) for key, value in told.items())
     if "selected_k" in meta:
         k = f"k {meta['selected_k']}, " if meta["learner"] != "ande" else ""
         options += f"; chosen: {k}{meta['selected_attributes']} attributes"

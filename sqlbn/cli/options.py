@@ -198,7 +198,10 @@ Numeric = Annotated[
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option("--keep", help="Use this column though it is constant or an identifier (repeat)."),
+    typer.Option(
+        "--keep",
+        help="Use this column though it is constant, an identifier or tells nothing (repeat).",
+    ),
 ]
 Where = Annotated[
     str | None, typer.Option("--where", help="SQL condition: only rows for which it holds.")
