@@ -53,10 +53,13 @@ def learn_best(
     """The model in the encoding with the smallest loss; its table `encodings` tells of all."""
     loss = checked_loss(options.loss or "rmse")
     chosen = candidates(options.encodings)
+    if source.row_key is None or not source.rescannable:
+        source = staged(engine, source, options.columns_of(source))
+        options = options.of_used_columns()
     rows = int(engine.row(source.select("count(*)"))[0])
     trials: list[Trial] = []
     if rows >= _SHARE * _LEAST_ROWS and len(chosen) > 2:
-        part = _part(engine, source, options, rows)
+        part = _part(engine, source, rows)
         for encoding in chosen:
             if not _is_known(encoding, trials):
                 trial, draft, _ = _tried(engine, part, options, encoding, loss, progress)
@@ -121,13 +124,8 @@ def _tried(
     return Trial(encoding, rows, value, n_codes, numeric, messages), draft, spec
 
 
-def _part(engine: DuckDBEngine, source: Source, options: FitOptions, rows: int) -> Source:
+def _part(engine: DuckDBEngine, source: Source, rows: int) -> Source:
     """A repeatable part of the rows."""
-    if source.row_key is None or not source.rescannable:
-        names = [source.column(options.target, "the target"), *options.candidates(source)]
-        if options.weight is not None:
-            names.append(source.column(options.weight, "the weight"))
-        source = staged(engine, source, names)
     assert source.row_key is not None
     share = max(1 / _SHARE, _LEAST_ROWS / rows)
     threshold = math.ceil(share * 2**32)

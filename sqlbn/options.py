@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from sqlbn.encode.partitions import (
@@ -197,6 +197,17 @@ class FitOptions:
                 if source.column(name, f"--{option} column") not in found:
                     raise OptionError(f"--{option} {name}: the column is not used as an attribute")
         return found
+
+    def columns_of(self, source: Source) -> list[str]:
+        """Target, attributes and weight, as the source spells them."""
+        names = [source.column(self.target, "the target"), *self.candidates(source)]
+        if self.weight is not None:
+            names.append(source.column(self.weight, "the weight"))
+        return names
+
+    def of_used_columns(self) -> FitOptions:
+        """The same for a source that has only the columns that are used."""
+        return replace(self, columns=(), exclude=())
 
     def choices(self, source: Source) -> Choices:
         """What the user says about kinds of columns, in the source's spelling."""

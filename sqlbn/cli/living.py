@@ -90,6 +90,8 @@ def _report(change: Change, done: str, name: str, as_json: bool) -> None:
     if STATE.quiet:
         return
     skipped = f" ({change.skipped:,} without a class skipped)" if change.skipped else ""
-    typer.echo(f"{done}{skipped}; it has {change.total:,} now")
+    typer.echo(f"{done}{skipped}; it has {change.total:,} rows now")
+    for line in change.news:
+        typer.echo(f"· {line}")
     for note in change.notes:
         typer.echo(f"· {note} (a fit of all rows would find it again)")

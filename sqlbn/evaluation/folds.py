@@ -43,6 +43,7 @@ def cross_validate(
         raise OptionError(f"--folds {folds}: give at least 2")
     with progress.stage("folds", f"dealing rows to {folds} folds"):
         dealt, _ = deal(engine, source, options, engine.settings.seed, stratified=True)
+    options = options.of_used_columns()
     parts = [
         fit_and_evaluate(
             engine,

@@ -108,10 +108,7 @@ class Stream:
 
     def _used_source(self) -> Source:
         """Only the columns that matter, from something that another connection can read."""
-        target = self._source.column(self._options.target, "the target")
-        names = [target, *self._options.candidates(self._source)]
-        if self._options.weight is not None:
-            names.append(self._source.column(self._options.weight, "the weight"))
+        names = self._options.columns_of(self._source)
         if self._source.row_key is None or not self._source.rescannable:
             return staged(self._engine, self._source, names)
         columns = {n: self._source.columns[n] for n in names}
@@ -146,7 +143,8 @@ class Stream:
         quiet = Progress()
         if self.model is None:
             try:
-                self.model = learn(self._engine, self._opened(rows), self._options, quiet)
+                options = self._options.of_used_columns()
+                self.model = learn(self._engine, self._opened(rows), options, quiet)
             except NoRowsError:
                 return
         else:
