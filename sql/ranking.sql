@@ -1,10 +1,9 @@
-{# Rows of one class against all others, ordered by the odds of that class: its weight, that of the
-   others, twice the weight of pairs in the wrong order (ties count half), and the sum of precisions
-   at its rows. Odds that a chain of steps no longer than `tie` connects are one threshold. Sums are
-   of whole numbers, so they are the same in any order of adding. #}
+{# Rows of one class against all others, ordered by the odds of that class: its weight, twice the
+   weight of pairs in the wrong order (ties count half), and the sum of precisions at its rows. Odds
+   that a chain of steps no longer than `tie` connects are one threshold; others below the last row
+   of the class play no part. Sums are of whole numbers: the same in any order of adding. #}
 SELECT
   max(own) AS own,
-  max(other) AS other,
   sum((own - own_before) * (other + other_before)) AS mixed,
   sum(CAST((own - own_before) * CAST(own AS DOUBLE) / CAST(own + other AS DOUBLE) * {{ precision_unit }} AS HUGEINT)) AS precision_sum
 FROM (
@@ -25,7 +24,9 @@ FROM (
         CAST(coalesce(sum(w) FILTER (WHERE y = {{ code }}), 0) * {{ weight_unit }} AS BIGINT) AS own,
         CAST(coalesce(sum(w) FILTER (WHERE y <> {{ code }}), 0) * {{ weight_unit }} AS BIGINT) AS other
       FROM (SELECT {{ names.y }} AS y, {{ names.w }} AS w, {{ odds }} AS odds FROM {{ relation }})
-      WHERE y < {{ n_classes }}
+      WHERE
+        y < {{ n_classes }}
+        AND odds >= (SELECT min({{ odds }}) - {{ tie }} FROM {{ relation }} WHERE {{ names.y }} = {{ code }})
       GROUP BY odds
     )
     WINDOW above AS (ORDER BY odds DESC ROWS UNBOUNDED PRECEDING)

@@ -15,7 +15,7 @@ from sqlbn.evaluation.folds import cross_validate
 from sqlbn.evaluation.losses import Evaluation, check_measure
 from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import Pattern, learn
-from sqlbn.learners.registry import switch
+from sqlbn.learners.registry import LEARNER_OPTIONS, switch
 from sqlbn.living.changing import Change
 from sqlbn.living.models import options_of
 from sqlbn.living.operations import change_stored, merge_stored
@@ -78,6 +78,10 @@ def _like(
             "discretise": told.discretise,
             "bins": told.bins,
         }
+        if learner is None and not any(options.get(key) for key in LEARNER_OPTIONS):
+            # Models that are to be merged are of one kind: that of the pattern unless told.
+            learner, known = told.learner, told.make_learner().options()
+            options = {**known, "m": told.m, "backoff": told.backoff, **options}
         settings, chosen = split_options(target, learner, {**options, **decided})
         return settings, chosen, Pattern(encoding)
     settings = _settings(options)
@@ -346,6 +350,8 @@ def curve(
 ) -> list[Point]:
     """Learning curves of learners written as in `kdb:3`, on training sets of some sizes.
 
+    An option that only some learners take goes to those of the list that do.
+
     With `ranking` the losses have `auc` and `aoprc` too, which take time of their own.
 
     >>> import pyarrow as pa
@@ -353,11 +359,15 @@ def curve(
     >>> [p.size for p in curve(hands, "wins", ["nb"], [10, 20], repeats=2)]
     [10, 20]
     """
+    given = {key: options.pop(key) for key in LEARNER_OPTIONS & options.keys()}
+    given = {key: value for key, value in given.items() if value not in (None, False)}
     settings, chosen = split_options(target, "nb", options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
     with DuckDBEngine(settings) as engine:
         source = open_for_fit(engine, data, chosen)
-        return learning_curves(engine, source, chosen, learners, sizes, repeats, progress, ranking)
+        return learning_curves(
+            engine, source, chosen, learners, sizes, repeats, progress, ranking, given
+        )
 
 
 def stream(

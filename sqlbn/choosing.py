@@ -58,8 +58,8 @@ def learn_best(
     loss = checked_loss(options.loss or "rmse")
     chosen = candidates(options.encodings)
     if source.row_key is None or not source.rescannable:
-        source = staged(engine, source, options.needed(source))
-        options = options.of_needed()
+        source = staged(engine, source, options.columns_of(source))
+        options = options.of_used_columns()
     # Rows without a class teach nothing, however many there are.
     target = identifier(source.column(options.target, "the target"))
     rows = int(engine.row(source.select(f"count({target})"))[0])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, StoreError
 from sqlbn.evaluation.losses import Evaluation
 from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
 from sqlbn.living.changing import Change, Changed, merge
@@ -89,6 +89,10 @@ class Model:
     @property
     def variables(self) -> pa.Table:
         """`attribute, kind, n_rows_present, n_missing, parts, level, cost, null_cost, …`."""
+        if "variables" not in self._draft.names():
+            raise StoreError(
+                "the model has no table 'variables': it was made by an earlier sqlbn; fit it again"
+            )
         return self._table("variables", "level DESC, rowid")
 
     @property

@@ -198,15 +198,15 @@ class FitOptions:
                     raise OptionError(f"--{option} {name}: the column is not used as an attribute")
         return found
 
-    def needed(self, source: Source) -> list[str]:
-        """The columns of a source that a fit reads."""
+    def columns_of(self, source: Source) -> list[str]:
+        """Target, attributes and weight, as the source spells them."""
         names = [source.column(self.target, "the target"), *self.candidates(source)]
         if self.weight is not None:
             names.append(source.column(self.weight, "the weight"))
         return names
 
-    def of_needed(self) -> FitOptions:
-        """The options of a fit of a copy that has only the columns it needs."""
+    def of_used_columns(self) -> FitOptions:
+        """The same for a source that has only the columns that are used."""
         return replace(self, columns=(), exclude=())
 
     def choices(self, source: Source) -> Choices:

@@ -41,6 +41,7 @@ NAMES = {"fit", "predict", "evaluate", "models", "show", "drop", "sql", "demo", 
     "merge",
     "stream",
     "sample",
+    "prepare",
 }
 
 

@@ -352,7 +352,7 @@ def test_a_stream_leaves_a_model_that_knows_its_files(parts: list[str], tmp_path
 def test_the_program_changes_models(run: Run, parts: list[str], tmp_path: Path) -> None:
     assert run("fit", parts[0], "-t", "kind", "--kmax", 1, "--name", "m").returncode == 0
     said = run("update", "m", parts[1])
-    assert "100 rows added to 'm'; it has 200 now\n· the selection by" in said.stdout
+    assert "100 rows added to 'm'; it has 200 rows now\n· the selection by" in said.stdout
     assert "✓ adding up margins" in said.stderr
     again = run("update", "m", parts[1])
     assert (again.returncode, again.stdout) == (1, "")

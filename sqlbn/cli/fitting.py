@@ -14,6 +14,7 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.inspecting import print_model
 from sqlbn.cli.state import STATE
 from sqlbn.errors import OptionError, SourceError
+from sqlbn.quoting import identifier, literal
 
 
 @opt.learning()
@@ -65,7 +66,8 @@ def fit(
         elif not STATE.quiet:
             print_model(model, most=10)
             typer.echo(f"\nStored as {name!r} in {store}. In SQL:")
-            typer.echo(f"  ATTACH '{store}' AS m; USE m.\"{name}\"; FROM predict('new/*.parquet');")
+            place = f"ATTACH {literal(str(store))} AS m; USE m.{identifier(name)};"
+            typer.echo(f"  {place} FROM predict('new/*.parquet');")
 
 
 def demo(

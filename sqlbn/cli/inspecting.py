@@ -53,6 +53,9 @@ def show(
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw those losses into this .svg or .png.")
     ] = None,
+    terms: Annotated[
+        bool, typer.Option("--terms", help="Show the parent sets of a collection.")
+    ] = False,
     history: Annotated[
         bool, typer.Option("--history", help="Show what was added and taken out, and when.")
     ] = False,
@@ -63,6 +66,8 @@ def show(
     with api.load(store, name) as model:
         if history:
             show_history(model, as_json)
+        elif terms:
+            show_terms(model, as_json)
         elif loocv or plot is not None:
             show_loocv(model, plot, as_json)
         elif cpt is not None:
@@ -91,6 +96,18 @@ def show_history(model: Model, as_json: bool) -> None:
     typer.echo(text_table(["when (UTC)", "what", "rows", "then in all", "source", "note"], rows))
 
 
+def show_terms(model: Model, as_json: bool) -> None:
+    """The parent sets of a collection and their weights."""
+    found = model.terms
+    if found is None:
+        raise OptionError(f"a {model.meta['learner']} model is no collection of parent sets")
+    if as_json:
+        typer.echo(json.dumps(found.to_pylist()))
+        return
+    rows = [[t["attribute"], ", ".join(t["parents"]), t["weight"]] for t in found.to_pylist()]
+    typer.echo(text_table(["attribute", "parents", "weight"], rows))
+
+
 def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
     """The leave-one-out surface as a table, one column a k; and as a picture."""
     surface = model.loocv
@@ -101,7 +118,8 @@ def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
     chosen = (meta["selected_k"], meta["selected_attributes"])
     letter = "n" if meta["learner"] == "ande" else "k"
     if plot is not None:
-        title = f"{meta['learner']} of {meta['target']!r}, {meta['rows']:,} rows"
+        fitted = model.history.to_pylist()[0]["total_rows"]
+        title = f"{meta['learner']} of {meta['target']!r}, {fitted:,} rows"
         plot_loocv(plot, rows, loss, chosen, title, letter)
         typer.echo(f"drawn: {plot}", err=True)
     if as_json:
@@ -132,7 +150,8 @@ def drop(
 def print_model(model: Model, most: int | None = None) -> None:
     """What a model is, for people."""
     meta = model.meta
-    options = ", ".join(_told(key, value) for key, value in meta["options"].items())
+    told = {k: v for k, v in meta["options"].items() if (k, v) != ("discretise", "ef")}
+    options = ", ".join(_told(key, value) for key, value in told.items())
     if "selected_k" in meta:
         k = f"k {meta['selected_k']}, " if meta["learner"] != "ande" else ""
         options += f"; chosen: {k}{meta['selected_attributes']} attributes"

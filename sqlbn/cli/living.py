@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,71 +19,31 @@ Again = Annotated[
 ]
 
 
+@opt.reading
 def update(
     name: opt.ModelName,
     data: opt.Data,
+    options: dict[str, Any],
     store: opt.Store = Path("models.duckdb"),
     again: Again = False,
-    where: opt.Where = None,
-    table: opt.Table = None,
-    query: opt.Query = None,
-    memory_limit: opt.MemoryLimit = None,
-    threads: opt.Threads = None,
-    temp_dir: opt.TempDir = None,
     as_json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    traceback: opt.Traceback = False,
 ) -> None:
     """Add rows to a model: the result is that of a fit of old and new rows."""
-    change = api.update(
-        store,
-        name,
-        data,
-        again=again,
-        progress=STATE.progress(),
-        **opt.given(
-            where=where,
-            table=table,
-            query=query,
-            memory_limit=memory_limit,
-            threads=threads,
-            temp_dir=temp_dir,
-        ),
-    )
+    change = api.update(store, name, data, again=again, progress=STATE.progress(), **options)
     _report(change, f"{change.rows:,} rows added to {name!r}", name, as_json)
 
 
+@opt.reading
 def forget(
     name: opt.ModelName,
     data: opt.Data,
+    options: dict[str, Any],
     store: opt.Store = Path("models.duckdb"),
     again: Again = False,
-    where: opt.Where = None,
-    table: opt.Table = None,
-    query: opt.Query = None,
-    memory_limit: opt.MemoryLimit = None,
-    threads: opt.Threads = None,
-    temp_dir: opt.TempDir = None,
     as_json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    traceback: opt.Traceback = False,
 ) -> None:
     """Take rows out of a model: the result is that of a fit without them."""
-    change = api.forget(
-        store,
-        name,
-        data,
-        again=again,
-        progress=STATE.progress(),
-        **opt.given(
-            where=where,
-            table=table,
-            query=query,
-            memory_limit=memory_limit,
-            threads=threads,
-            temp_dir=temp_dir,
-        ),
-    )
+    change = api.forget(store, name, data, again=again, progress=STATE.progress(), **options)
     _report(change, f"{change.rows:,} rows taken out of {name!r}", name, as_json)
 
 
@@ -130,6 +90,8 @@ def _report(change: Change, done: str, name: str, as_json: bool) -> None:
     if STATE.quiet:
         return
     skipped = f" ({change.skipped:,} without a class skipped)" if change.skipped else ""
-    typer.echo(f"{done}{skipped}; it has {change.total:,} now")
+    typer.echo(f"{done}{skipped}; it has {change.total:,} rows now")
+    for line in change.news:
+        typer.echo(f"· {line}")
     for note in change.notes:
         typer.echo(f"· {note} (a fit of all rows would find it again)")

@@ -202,7 +202,10 @@ Numeric = Annotated[
 ]
 Keep = Annotated[
     list[str] | None,
-    typer.Option("--keep", help="Use this column though it is constant or an identifier (repeat)."),
+    typer.Option(
+        "--keep",
+        help="Use this column though it is constant, an identifier or tells nothing (repeat).",
+    ),
 ]
 Where = Annotated[
     str | None, typer.Option("--where", help="SQL condition: only rows for which it holds.")
@@ -293,14 +296,43 @@ def learning_options() -> list[str]:
     return [name for name, _, _ in _LEARNING if name not in _ABOUT_TALKING]
 
 
-def learning(*leave_out: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command that learns: its `options` parameter stands for all the options of a fit.
+# What every command that reads rows for a stored model takes.
+_READING: list[tuple[str, Any, Any]] = [
+    entry
+    for entry in _LEARNING
+    if entry[0]
+    in (
+        "where",
+        "table",
+        "query",
+        "memory_limit",
+        "threads",
+        "temp_dir",
+        "quiet",
+        "traceback",
+    )
+]
+
+Command = Callable[..., None]
+
+
+def learning(*leave_out: str) -> Callable[[Command], Command]:
+    """A command that learns: its `options` parameter stands for all the options of a fit."""
+    return _taking([entry for entry in _LEARNING if entry[0] not in leave_out])
+
+
+def reading(command: Command) -> Command:
+    """A command that reads rows for a stored model: `options` says which, and with what means."""
+    return _taking(_READING)(command)
+
+
+def _taking(chosen: list[tuple[str, Any, Any]]) -> Callable[[Command], Command]:
+    """A command whose `options` parameter stands for some declared options.
 
     typer reads them off the signature; the command gets those that were given as one mapping.
     """
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        chosen = [entry for entry in _LEARNING if entry[0] not in leave_out]
+    def decorate(command: Command) -> Command:
         signature = inspect.signature(command)
         own = [p for p in signature.parameters.values() if p.name != "options"]
         added = [

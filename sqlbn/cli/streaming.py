@@ -14,6 +14,7 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
+from sqlbn.living.drift import LEAST, RECENT
 from sqlbn.living.streaming import StreamBatch
 from sqlbn.outfiles import output_format, replacing
 from sqlbn.report.plots import check_plot, plot_stream
@@ -87,6 +88,10 @@ def _print(batches: Sequence[StreamBatch], measure: str) -> None:
     ]
     header = ["batch", "rows before", measure, "recent", "all so far", ""]
     typer.echo(text_table(header, rows) if rows else "one batch: nothing to test on")
+    if every > 1:
+        typer.echo(f"(one batch in {every}; all are in --out and --json)")
+    if not any(b.high is not None for b in batches):
+        typer.echo(f"(too few batches to judge drift: it takes {LEAST + RECENT + 1})")
 
 
 def _write(path: Path, as_csv: bool, batches: Sequence[StreamBatch]) -> None:

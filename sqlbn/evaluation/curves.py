@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from sqlbn.evaluation.dealing import PLACE, deal
 from sqlbn.evaluation.folds import fit_and_evaluate
 from sqlbn.evaluation.losses import without_nan
 from sqlbn.learners import ALIASES, LEARNERS
+from sqlbn.learners.registry import switch, takes
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.sources import Source
@@ -52,8 +53,11 @@ class Point:
         return {"learner": self.learner, "size": self.size, "repeats": repeats}
 
 
-def named_learner(text: str, options: FitOptions) -> FitOptions:
-    """Options for a learner written as in `kdb:3`: the number is k, for skdb kmax, for ande n."""
+def named_learner(text: str, options: FitOptions, given: Mapping[str, Any]) -> FitOptions:
+    """Options for a learner written as in `kdb:3`: the number is k, for skdb kmax, for ande n.
+
+    Of the options that only some learners take, it gets those that it knows.
+    """
     name, _, number = text.partition(":")
     if name not in (*LEARNERS, *ALIASES) or (number and not number.isdigit()):
         known = ", ".join([*LEARNERS, *ALIASES])
@@ -61,13 +65,10 @@ def named_learner(text: str, options: FitOptions) -> FitOptions:
     if number and name not in ("kdb", "skdb", "ande"):
         raise OptionError(f"--learners {text!r}: {name} takes no number")
     depth = int(number) if number else None
-    return replace(
-        options,
-        learner=name,
-        k=depth if name == "kdb" else None,
-        kmax=depth if name == "skdb" else None,
-        n=depth if name == "ande" else None,
-    )
+    own = {key: value for key, value in given.items() if takes(name, key)}
+    if depth is not None:
+        own[{"kdb": "k", "skdb": "kmax", "ande": "n"}[name]] = depth
+    return replace(options, learner=name, **own)
 
 
 def learning_curves(
@@ -79,11 +80,16 @@ def learning_curves(
     repeats: int,
     progress: Progress,
     ranking: bool,
+    given: Mapping[str, Any],
 ) -> list[Point]:
     """Every learner on training sets of every size; in a repeat all meet the same rows."""
     if repeats < 1 or not sizes or min(sizes) < 1:
         raise OptionError("give at least one repeat, and sizes of at least 1 row")
-    chosen = {text: named_learner(text, options.of_needed()) for text in learners}
+    chosen = {text: named_learner(text, options, given) for text in learners}
+    for option in given:
+        if not any(takes(text.partition(":")[0], option) for text in learners):
+            raise OptionError(f"{switch(option)} is for none of the learners {', '.join(learners)}")
+    reduced = {text: learner.of_used_columns() for text, learner in chosen.items()}
     rows = int(engine.row(source.select("count(*)"))[0])
     test_rows = min(MOST_TEST_ROWS, max(1, rows // 10))
     if max(sizes) > rows - test_rows:
@@ -97,7 +103,7 @@ def learning_curves(
         test = dealt.filtered(f"{PLACE} < {test_rows}")
         for size in sizes:
             training = dealt.filtered(f"{PLACE} BETWEEN {test_rows} AND {test_rows + size - 1}")
-            for text, learner in chosen.items():
+            for text, learner in reduced.items():
                 title = f"repeat {repeat + 1} of {repeats}, {size:,} rows, {text}"
                 result = fit_and_evaluate(engine, training, test, learner, progress, title, ranking)
                 found.setdefault((text, size), []).append(result.losses)

@@ -25,8 +25,7 @@ def deal(
     Places depend on the seed and on the rows' order in the source, on nothing else. Stratified
     means sorted by class first: every n-th place is then a fair share of each class.
     """
-    target = source.column(options.target, "the target")
-    names = options.needed(source)
+    target, names = source.column(options.target, "the target"), options.columns_of(source)
     if source.row_key is None or not source.rescannable:
         source = staged(engine, source, names)
     assert source.row_key is not None

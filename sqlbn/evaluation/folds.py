@@ -43,12 +43,13 @@ def cross_validate(
         raise OptionError(f"--folds {folds}: give at least 2")
     with progress.stage("folds", f"dealing rows to {folds} folds"):
         dealt, _ = deal(engine, source, options, engine.settings.seed, stratified=True)
+    options = options.of_used_columns()
     parts = [
         fit_and_evaluate(
             engine,
             dealt.filtered(f"{PLACE} % {folds} <> {fold}"),
             dealt.filtered(f"{PLACE} % {folds} = {fold}"),
-            options.of_needed(),
+            options,
             progress,
             f"fold {fold + 1} of {folds}",
         )

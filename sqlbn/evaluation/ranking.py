@@ -59,11 +59,10 @@ def rank(
 ) -> Ranking:
     """The figures of rows that `rankable_sql` has given; `weight` is that of all of them."""
     aucs, aoprcs = [], []
+    total = int(weight * weight_unit)
     for code in ranked_classes(n_classes):
-        own, other, mixed, precision = engine.row(
-            ranking_sql(n_classes, code, relation, weight_unit)
-        )
-        if own and other:
+        own, mixed, precision = engine.row(ranking_sql(n_classes, code, relation, weight_unit))
+        if own and (other := total - own):
             # Whole numbers of any size: exact up to the division.
             aucs.append((2 * own * other - mixed) / (2 * own * other))
             aoprcs.append((own * PRECISION_UNIT - precision) / (own * PRECISION_UNIT))

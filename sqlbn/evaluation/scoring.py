@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+import warnings
 
 from sqlbn.draft import Draft
+from sqlbn.encode.types import check_same_values
 from sqlbn.encode.weights import check_weights
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import ColumnError
+from sqlbn.errors import ColumnError, SqlbnWarning
 from sqlbn.evaluation.losses import Evaluation, from_sums
 from sqlbn.evaluation.ranking import kept, rank
 from sqlbn.scoring.names import RESERVED
@@ -73,7 +75,17 @@ def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
     """An error that names the column where rows cannot be scored."""
     used = spec.scorer(None).used
     for v in used:
-        source.column(spec.books[v].name, "the model's attribute")
+        book = spec.books[v]
+        found = source.columns[source.column(book.name, "the model's attribute")]
+        try:
+            check_same_values(book.name, found, book.sql_type, book.kind == "numeric")
+        except ColumnError as error:
+            what = str(error).split("; ")[0]
+            warnings.warn(
+                f"{what}; what cannot be read as {book.sql_type} counts as a value never seen",
+                SqlbnWarning,
+                stacklevel=2,
+            )
     ours = ["prediction", *spec.probability_columns] if outputs else []
     taken = {name.lower() for name in ours}
     for name in source.columns:

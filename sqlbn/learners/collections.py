@@ -22,7 +22,9 @@ class Collection(Learner):
     has_backoff: ClassVar[bool] = False
 
     def __init__(self, parents: Any = None) -> None:
-        self._collecting = Collecting("given", given=read_given(parents or {}))
+        if parents is None:
+            raise OptionError("collection needs parent sets: --parents FILE.toml")
+        self._collecting = Collecting("given", given=read_given(parents))
 
     @property
     def collecting(self) -> Collecting:

@@ -57,6 +57,17 @@ _TAKES: dict[str, set[str]] = {
 }
 
 
+# Options that only some learners take.
+LEARNER_OPTIONS = frozenset().union(*_TAKES.values())
+
+
+def takes(name: str, option: str) -> bool:
+    """Whether a learner, or one of ande's short names, takes an option."""
+    if name in ALIASES:
+        return option in _TAKES["ande"] and option not in ALIASES[name]
+    return option in _TAKES[name]
+
+
 def make_learner(name: str, **options: Any) -> Learner:
     """The learner of that name; an option it does not know is an error, not ignored."""
     given = {key: value for key, value in options.items() if value is not None}

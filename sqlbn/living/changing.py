@@ -49,13 +49,17 @@ from sqlbn.store.spec import ModelSpec, read_spec, write_meta
 
 @dataclass(frozen=True)
 class Change:
-    """What a change did: rows of this step, rows of the model now, what was left as it was."""
+    """What a change did: rows of this step, rows of the model now, what was left as it was.
+
+    `news` is what the rows brought or took: classes, categories.
+    """
 
     action: Action
     rows: int
     skipped: int
     total: int
     notes: tuple[str, ...]
+    news: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -211,7 +215,26 @@ def _changed(
         raise
     finally:
         rows_draft.drop()
-    return new, spec, Change(step.action, step.rows, step.skipped, step.total, built.notes)
+    news = _news(model.spec, spec)
+    return new, spec, Change(step.action, step.rows, step.skipped, step.total, built.notes, news)
+
+
+def _news(before: ModelSpec, after: ModelSpec) -> tuple[str, ...]:
+    """Classes and categories that came or went."""
+    found = []
+    for names, others, what in (
+        (after.class_names, before.class_names, "new class"),
+        (before.class_names, after.class_names, "no rows left of class"),
+    ):
+        found += [f"{what} {name!r}" for name in names if name not in others]
+    pairs = zip(before.books, after.books, strict=True)
+    more = [(b.name, b.n_values - a.n_values) for a, b in pairs]
+    for sign, what in ((1, "new values"), (-1, "no rows left of some values")):
+        named = [f"{name} ({abs(n)})" for name, n in more if n * sign > 0]
+        if named:
+            listed = ", ".join(named[:8]) + (", …" if len(named) > 8 else "")
+            found.append(f"{what}: {listed}")
+    return tuple(found)
 
 
 def _step_of_nothing(

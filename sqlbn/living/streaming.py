@@ -108,7 +108,7 @@ class Stream:
 
     def _used_source(self) -> Source:
         """Only the columns that matter, from something that another connection can read."""
-        names = self._options.needed(self._source)
+        names = self._options.columns_of(self._source)
         if self._source.row_key is None or not self._source.rescannable:
             return staged(self._engine, self._source, names)
         columns = {n: self._source.columns[n] for n in names}
@@ -143,7 +143,7 @@ class Stream:
         quiet = Progress()
         if self.model is None:
             try:
-                options = self._options.of_needed()
+                options = self._options.of_used_columns()
                 self.model = learn(self._engine, self._opened(rows), options, quiet)
             except NoRowsError:
                 return

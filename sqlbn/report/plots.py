@@ -78,10 +78,13 @@ def plot_loocv(
 def plot_curves(path: str | Path, points: Sequence[Point], loss: str, title: str) -> None:
     """Loss over the size of the training set, one line a learner, bars of one deviation."""
     figure, axes = _axes(Path(path))
-    for learner in dict.fromkeys(p.learner for p in points):
+    names = list(dict.fromkeys(p.learner for p in points))
+    for place, learner in enumerate(names):
+        # A little apart, so that bars of one size can be told from each other.
+        shift = 1.02 ** (place - (len(names) - 1) / 2)
         line = sorted((p for p in points if p.learner == learner), key=lambda p: p.size)
         axes.errorbar(
-            [p.size for p in line],
+            [p.size * shift for p in line],
             [p.mean(loss) for p in line],
             yerr=[p.deviation(loss) for p in line],
             label=learner,
@@ -91,6 +94,9 @@ def plot_curves(path: str | Path, points: Sequence[Point], loss: str, title: str
             linewidth=1.6,
         )
     axes.set(xscale="log", xlabel="training rows", ylabel=_LABELS[loss], title=title)
+    sizes = sorted({p.size for p in points})
+    axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
+    axes.minorticks_off()
     _save(figure, axes, path)
 
 
@@ -100,9 +106,9 @@ def plot_stream(path: str | Path, batches: Sequence[StreamBatch], loss: str, tit
     at = [b.rows_before for b in batches]
     axes.plot(at, [b.loss for b in batches], ".", color="0.7", markersize=4, label="batch")
     axes.plot(at, [b.recent for b in batches], linewidth=1.6, label="recent batches")
-    known = [(b.rows_before, b.high) for b in batches if b.high is not None]
-    if known:
-        axes.plot(*zip(*known, strict=True), ":", color="C3", label="end of the band")
+    if any(b.high is not None for b in batches):  # gaps where it is not known stay gaps
+        high = [math.nan if b.high is None else b.high for b in batches]
+        axes.plot(at, high, ":", color="C2", linewidth=1.6, label="limit of the recent loss")
     axes.plot(at, [b.running for b in batches], color="black", linewidth=1.2, label="all so far")
     for place, batch in enumerate(b for b in batches if b.drift):
         label = "drift" if place == 0 else None

@@ -45,8 +45,9 @@ class Source:
         if len(same) == 1:
             return same[0]
         close = difflib.get_close_matches(name, self.columns, n=3) or list(self.columns)[:5]
+        more = ", …" if len(close) < len(self.columns) else ""
         raise ColumnError(
-            f"{role} {name!r} is not in {self.label}; there is {', '.join(map(repr, close))}"
+            f"{role} {name!r} is not in {self.label}; there is {', '.join(map(repr, close))}{more}"
         )
 
     def filtered(self, *conditions: str) -> Source:

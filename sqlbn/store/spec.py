@@ -27,7 +27,8 @@ from sqlbn.templates import render
 
 # Raised when the meaning of a stored table changes; a newer file is refused, an older one migrated.
 # 2: estimates and missing values as options; margins and history.
-FORMAT = 2
+# 3: categories may share a code, as groups.
+FORMAT = 3
 
 TABLES = (
     "meta",
