@@ -12,7 +12,7 @@ from sqlbn.engines import DuckDBEngine, Settings
 from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.evaluation.curves import Point, learning_curves
 from sqlbn.evaluation.folds import cross_validate
-from sqlbn.evaluation.losses import LOSSES, Evaluation
+from sqlbn.evaluation.losses import Evaluation, check_measure
 from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import Pattern, learn
 from sqlbn.learners.registry import switch
@@ -289,7 +289,8 @@ def evaluate(
     cross-validation (10 where neither is given).
 
     Codebooks are learned from the training part only. Folds are stratified and depend on the seed
-    and the data, not on the learner.
+    and the data, not on the learner. `auc` and `aoprc` over folds are the mean of the folds that
+    have them, by the weight of their rows; the other losses are those of all rows.
 
     >>> import pyarrow as pa
     >>> hands = pa.table({"suit": ["h", "s"] * 20, "wins": ["yes", "no"] * 20})
@@ -338,11 +339,14 @@ def curve(
     sizes: Sequence[int],
     *,
     repeats: int = 10,
+    ranking: bool = False,
     quiet: bool = True,
     progress: Progress | None = None,
     **options: Any,
 ) -> list[Point]:
     """Learning curves of learners written as in `kdb:3`, on training sets of some sizes.
+
+    With `ranking` the losses have `auc` and `aoprc` too, which take time of their own.
 
     >>> import pyarrow as pa
     >>> hands = pa.table({"suit": ["h", "s"] * 40, "wins": ["yes", "no"] * 40})
@@ -353,7 +357,7 @@ def curve(
     progress = progress or (Progress() if quiet else ConsoleProgress())
     with DuckDBEngine(settings) as engine:
         source = open_for_fit(engine, data, chosen)
-        return learning_curves(engine, source, chosen, learners, sizes, repeats, progress)
+        return learning_curves(engine, source, chosen, learners, sizes, repeats, progress, ranking)
 
 
 def stream(
@@ -385,8 +389,7 @@ def stream(
     """
     if (store is None) != (name is None):
         raise OptionError("store and name go together: give both, or neither")
-    if measure not in LOSSES:
-        raise OptionError(f"--measure {measure}: choose one of {', '.join(LOSSES)}")
+    check_measure(measure)
     settings, chosen = split_options(target, learner or STREAM_LEARNER, options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
     how = StreamOptions(batch, window, measure)

@@ -9,12 +9,12 @@ class SourceError(SqlbnError, ValueError):
     """The data cannot be read: no such file, schemas that disagree, a damaged file."""
 
 
-class NoRowsError(SourceError):
-    """The data has no row to learn from."""
-
-
 class ColumnError(SqlbnError, ValueError):
     """A column is missing, has an unusable type, or holds values it must not."""
+
+
+class NoRowsError(ColumnError):
+    """The data has no row to learn from."""
 
 
 class OptionError(SqlbnError, ValueError):

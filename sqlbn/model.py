@@ -197,13 +197,14 @@ class Model:
         data: Any,
         *,
         weight: str | None = None,
+        ranking: bool = True,
         table: str | None = None,
         query: str | None = None,
         where: str | None = None,
     ) -> Evaluation:
-        """Losses on rows whose class is known."""
+        """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`."""
         source = open_source(self._engine, data, table=table, query=query, where=where)
-        return evaluate_source(self._draft, self._spec, source, weight)
+        return evaluate_source(self._draft, self._spec, source, weight, ranking)
 
     def update(self, data: Any, **options: Any) -> Change:
         """Add rows: the model becomes that of a fit of old and new rows.

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import reference
+import reference_ranking
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
@@ -280,6 +281,18 @@ def same_losses(model: Any, ref: reference.Model, case: Case) -> None:
     for row, p in zip(known, reference.probabilities(ref, known), strict=True):
         confusion[ref.classes.index(row[TARGET])][reference.winner(p)] += row.get(WEIGHT, 1)
     assert evaluation.confusion == confusion
+    same_rankings(evaluation, ref, known)
+
+
+def same_rankings(evaluation: Any, ref: reference.Model, rows: Sequence[Any]) -> None:
+    """AUC and aoPRC of rows of known classes; none has two of them: neither figure."""
+    judged = [
+        (ref.classes.index(r[TARGET]), p, r.get(WEIGHT, 1))
+        for r, p in zip(rows, reference.probabilities(ref, rows), strict=True)
+    ]
+    for name, value in reference_ranking.rankings(judged, len(ref.classes)).items():
+        got = evaluation.losses[name]
+        assert near(got, value) or (math.isnan(got) and math.isnan(value)), (name, got, value)
 
 
 @contextmanager
@@ -302,6 +315,7 @@ def as_if_large(limit: int) -> Iterator[None]:
         patch.setattr("sqlbn.scoring.collected._COMPLETE_VALUES", 40 * limit)
         patch.setattr("sqlbn.scoring.collected._NUMBERED_VALUES", max(1, limit // 2))
         patch.setattr("sqlbn.scoring.collected._MOST_TABLES", 2)
+        patch.setattr("sqlbn.resubstitution._ARRAY_VALUES", limit)
         patch.setattr("sqlbn.scoring.average_loo_tables._COMPLETE_VALUES", limit)
         patch.setattr("sqlbn.scoring.average_loo._SAFE", 0.01)
         patch.setattr("sqlbn.scoring.average_loo._MEMORY_SHARE", 0)

@@ -238,6 +238,28 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "tie": "1e-10",
         },
     ),
+    "scored rows of three classes with what their odds are made of": (
+        "judged_odds",
+        {
+            "names": NAMES,
+            "judged": SCORED,
+            "scores": ["__sqlbn_s0", "__sqlbn_s1", "__sqlbn_s2"],
+            "classes": range(3),
+        },
+    ),
+    "rows ordered by the odds of the second of two classes, weights in quarters": (
+        "ranking",
+        {
+            "names": NAMES,
+            "odds": "__sqlbn_s1 - __sqlbn_s0",
+            "code": 1,
+            "n_classes": 2,
+            "relation": "judged",
+            "tie": "1e-10",
+            "weight_unit": 4,
+            "precision_unit": "1152921504606846976e0",
+        },
+    ),
     "probabilities of two classes": (
         "probabilities",
         {

@@ -7,8 +7,12 @@ import math
 import numpy as np
 import pytest
 
+from sqlbn.errors import OptionError
+from sqlbn.structure.forest import GammaSums, forest, score_gains, star
 from sqlbn.structure.information import Information, information, pair_families, single_families
+from sqlbn.structure.orders import best_super_parent, gain_sums, ordered, position_of
 from sqlbn.structure.parents import Structure, k_dependence, no_parents, spanning_tree
+from sqlbn.structure.terms import Term, check_acyclic, fanc_terms, spc_terms, tc_terms
 
 
 def info(mi: list[float], links: dict[tuple[int, int], float] | None = None) -> Information:
@@ -103,3 +107,117 @@ def test_rounding_noise_is_no_information() -> None:
     found = information(sums, 1, 1.0)
     assert math.copysign(1.0, found.mi[0]) == 1.0
     assert found.mi[0] == 0.0
+
+
+# ---- orders
+
+
+def test_gains_are_sums_of_information() -> None:
+    assert gain_sums(LADDER) == [1.9, 2.1, 2.0, 2.2]
+    assert ordered(LADDER, "gain") == [3, 1, 2, 0]
+    assert ordered(LADDER, "mi") == [1, 2, 3, 0]
+    assert ordered(LADDER, "schema") == [0, 1, 2, 3]
+    assert best_super_parent(LADDER) == 3
+
+
+def test_equal_gains_keep_the_order_of_the_schema() -> None:
+    assert ordered(FLAT, "gain") == [0, 1, 2]
+    assert best_super_parent(FLAT) == 0
+
+
+def test_names_are_found_in_any_case_where_that_is_clear() -> None:
+    assert position_of("Age", ["sex", "age"], "--superparent") == 1
+    assert position_of("Age", ["age", "Age"], "--superparent") == 1
+    with pytest.raises(OptionError, match="'AGE'"):
+        position_of("AGE", ["age", "Age"], "--superparent")
+
+
+# ---- forests
+
+
+def gains(links: dict[tuple[int, int], float], d: int) -> np.ndarray:
+    found = np.full((d, d), -1.0)
+    for (i, j), value in links.items():
+        found[i, j] = found[j, i] = value
+    return found
+
+
+def test_a_forest_takes_links_that_gain_and_hangs_trees_up_at_their_first() -> None:
+    links = gains({(0, 1): 0.5, (1, 2): 0.4, (0, 2): 0.3, (3, 4): 0.1}, 6)
+    found = forest(links, [2, 4, 5, 3, 1, 0])
+    assert found.parents == ((1,), (2,), (), (4,), (), ())
+    assert found.order == (2, 4, 5, 3, 1, 0)
+
+
+def test_equal_links_go_to_the_earlier_end_then_to_the_earlier_other() -> None:
+    links = gains({(0, 1): 0.5, (0, 2): 0.5, (1, 2): 0.5}, 3)
+    assert forest(links, [0, 1, 2]).parents == ((), (0,), (0,))
+    assert forest(links, [2, 0, 1]).parents == ((2,), (2,), ())
+    assert forest(links, [1, 2, 0]).parents == ((1,), (), (1,))
+
+
+def test_links_that_gain_nothing_are_not_taken() -> None:
+    assert forest(gains({(0, 1): 0.0}, 2), [0, 1]).parents == ((), ())
+
+
+def test_a_star() -> None:
+    assert star(1, [0, 1, 2]) == Structure((1, 0, 2), ((1,), (), (1,)))
+
+
+def test_scores_of_links() -> None:
+    """Two equal binary attributes and a class of one value: 4 cells, two of them filled."""
+    tables = {
+        (0, 1, 2): np.array([3, 0, 0, 5]),
+        (0, 2): np.array([3, 5]),
+        (1, 2): np.array([3, 5]),
+        (2,): np.array([8]),
+    }
+    cards, t = (2, 2, 1), 8.0
+    gammas = GammaSums(cards)
+    for family, counts in tables.items():
+        gammas.add(family, counts, None)
+    sums = {f: math.fsum(n * math.log(n) for n in c if n) for f, c in tables.items()}
+    link = 8 * math.log(8) - 3 * math.log(3) - 5 * math.log(5)
+    assert score_gains("aic", sums, cards, t)[0, 1] == pytest.approx((link - 1) / t)
+    assert score_gains("bic", sums, cards, t)[0, 1] == pytest.approx((link - math.log(8) / 2) / t)
+
+    def score(counts: list[int], cells: int) -> float:
+        return sum(math.lgamma(n + 1 / cells) - math.lgamma(1 / cells) for n in counts)
+
+    bayes = score([3, 5], 4) - 2 * score([3, 5], 2) + score([8], 1)
+    assert score_gains("bayes", gammas.sums, cards, t)[0, 1] == pytest.approx(bayes / t)
+
+
+# ---- parent sets
+
+
+def sets(terms: list[Term]) -> dict[int, list[tuple[int, ...]]]:
+    return {i: [t.parents for t in terms if t.child == i] for i in {t.child for t in terms}}
+
+
+def test_parent_sets_of_the_architectures() -> None:
+    order = [2, 0, 1]
+    assert sets(fanc_terms(order)) == {2: [()], 0: [(), (2,)], 1: [(), (2,), (0,)]}
+    assert sets(tc_terms(order)) == {2: [()], 0: [(), (2,)], 1: [(), (2,), (0,), (0, 2)]}
+    assert sets(spc_terms([2, 0, 1, 3])) == {
+        2: [()],
+        0: [(), (2,)],
+        1: [(), (2,), (0,), (0, 2)],
+        3: [(), (2,), (0,), (1,), (0, 2), (1, 2)],
+    }
+
+
+def test_parents_from_the_first() -> None:
+    order = [3, 2, 1, 0]
+    assert sets(fanc_terms(order, 1))[0] == [(), (3,)]
+    assert sets(tc_terms(order, 2))[0] == [(), (3,), (2,), (2, 3)]
+    assert sets(spc_terms(order, 2))[0] == [(), (3,), (2,), (2, 3)]
+    assert sets(spc_terms(order, 1))[0] == [(), (3,)]
+    assert fanc_terms(order, 9) == fanc_terms(order)
+
+
+def test_a_cycle_is_named_without_what_leads_into_it() -> None:
+    terms = [Term(0, (1,)), Term(1, (2,)), Term(2, (1,)), Term(3, ())]
+    with pytest.raises(OptionError, match="cycle: 'b' depends on 'c' depends on 'b'"):
+        check_acyclic(terms, "abcd")
+    check_acyclic([Term(0, (1, 2)), Term(1, (2,)), Term(2, ())], "abc")

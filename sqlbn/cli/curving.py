@@ -13,7 +13,8 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
 from sqlbn.errors import OptionError
-from sqlbn.evaluation.losses import LOSSES
+from sqlbn.evaluation.losses import check_measure
+from sqlbn.evaluation.ranking import RANKINGS
 from sqlbn.report.plots import check_plot, plot_curves
 
 
@@ -36,13 +37,19 @@ def curve(
     as_json: opt.Json = False,
 ) -> None:
     """Learning curves: losses on held-out rows as the training set grows."""
-    if measure not in LOSSES:
-        raise OptionError(f"--measure {measure}: choose one of {', '.join(LOSSES)}")
+    check_measure(measure)
     check_plot(plot)
     rows = [_number(text) for text in sizes.split(",")]
     named = [text.strip() for text in learners.split(",")]
     points = api.curve(
-        data, target, named, rows, repeats=repeats, progress=STATE.progress(), **options
+        data,
+        target,
+        named,
+        rows,
+        repeats=repeats,
+        ranking=measure in RANKINGS,
+        progress=STATE.progress(),
+        **options,
     )
     if plot is not None:
         plot_curves(plot, points, measure, f"{target}, {repeats} training sets of each size")

@@ -11,6 +11,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError
 from sqlbn.evaluation.dealing import PLACE, deal
 from sqlbn.evaluation.folds import fit_and_evaluate
+from sqlbn.evaluation.losses import without_nan
 from sqlbn.learners import ALIASES, LEARNERS
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
@@ -28,21 +29,27 @@ class Point:
     size: int
     losses: tuple[dict[str, float], ...]
 
+    def known(self, loss: str) -> list[float]:
+        """A loss of the repeats that have it: test rows of one class alone have no AUC."""
+        return [found[loss] for found in self.losses if not math.isnan(found[loss])]
+
     def mean(self, loss: str) -> float:
-        """The mean of a loss over the repeats."""
-        return math.fsum(found[loss] for found in self.losses) / len(self.losses)
+        """The mean of a loss over the repeats; NaN where none has it."""
+        known = self.known(loss)
+        return math.fsum(known) / len(known) if known else math.nan
 
     def deviation(self, loss: str) -> float:
         """The standard deviation over the repeats; 0 for a single one."""
-        if len(self.losses) < 2:
+        known = self.known(loss)
+        if len(known) < 2:
             return 0.0
         mean = self.mean(loss)
-        squares = math.fsum((found[loss] - mean) ** 2 for found in self.losses)
-        return math.sqrt(squares / (len(self.losses) - 1))
+        return math.sqrt(math.fsum((x - mean) ** 2 for x in known) / (len(known) - 1))
 
     def to_dict(self) -> dict[str, Any]:
         """For programs."""
-        return {"learner": self.learner, "size": self.size, "repeats": list(self.losses)}
+        repeats = [without_nan(found) for found in self.losses]
+        return {"learner": self.learner, "size": self.size, "repeats": repeats}
 
 
 def named_learner(text: str, options: FitOptions) -> FitOptions:
@@ -71,6 +78,7 @@ def learning_curves(
     sizes: Sequence[int],
     repeats: int,
     progress: Progress,
+    ranking: bool,
 ) -> list[Point]:
     """Every learner on training sets of every size; in a repeat all meet the same rows."""
     if repeats < 1 or not sizes or min(sizes) < 1:
@@ -91,7 +99,7 @@ def learning_curves(
             training = dealt.filtered(f"{PLACE} BETWEEN {test_rows} AND {test_rows + size - 1}")
             for text, learner in chosen.items():
                 title = f"repeat {repeat + 1} of {repeats}, {size:,} rows, {text}"
-                result = fit_and_evaluate(engine, training, test, learner, progress, title)
+                result = fit_and_evaluate(engine, training, test, learner, progress, title, ranking)
                 found.setdefault((text, size), []).append(result.losses)
         path.unlink(missing_ok=True)
     return [Point(text, size, tuple(losses)) for (text, size), losses in found.items()]

@@ -22,13 +22,14 @@ def fit_and_evaluate(
     options: FitOptions,
     progress: Progress,
     title: str,
+    ranking: bool = True,
 ) -> Evaluation:
     """Losses on the test rows of a model of the training rows; the model is thrown away."""
     started = time.perf_counter()
     draft, spec = learn(engine, training, options, Progress())
     fitted = time.perf_counter() - started
     with progress.stage("evaluate", f"{title}: fitted in {fitted:.1f} s, testing"):
-        result = evaluate_source(draft, spec, test, options.weight)
+        result = evaluate_source(draft, spec, test, options.weight, ranking)
     result.seconds["fit"] = fitted
     draft.drop()
     return result

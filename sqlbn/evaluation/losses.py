@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sqlbn.errors import OptionError
+from sqlbn.evaluation.ranking import RANKINGS, Ranking, pooled_rankings
 from sqlbn.scoring.confusion import matthews
 
 
@@ -15,7 +17,8 @@ class Evaluation:
     """Losses of predictions whose truth is known.
 
     `confusion[i][j]` is the weight of rows of class i that were predicted as class j. Rows whose
-    class the training rows did not have, or that have none, are `skipped`.
+    class the training rows did not have, or that have none, are `skipped`. `ranking` is None where
+    nobody asked for it.
     """
 
     classes: tuple[str, ...]
@@ -25,6 +28,7 @@ class Evaluation:
     brier: float = 0.0
     rows: int = 0
     skipped: int = 0
+    ranking: Ranking | None = None
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -35,6 +39,12 @@ class Evaluation:
     @property
     def losses(self) -> dict[str, float]:
         """Every loss by its name; NaN where there was no row."""
+        found = self._losses()
+        if self.ranking is not None:
+            found |= {"auc": self.ranking.auc, "aoprc": self.ranking.aoprc}
+        return found
+
+    def _losses(self) -> dict[str, float]:
         total = self.weight
         if not total:
             return dict.fromkeys(LOSSES, math.nan)
@@ -49,9 +59,9 @@ class Evaluation:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """For programs: plain lists, numbers and text."""
+        """For programs: plain lists, numbers and text; None where a loss is NaN."""
         return {
-            **self.losses,
+            **without_nan(self.losses),
             "rows": self.rows,
             "rows_skipped": self.skipped,
             "classes": list(self.classes),
@@ -61,6 +71,19 @@ class Evaluation:
 
 
 LOSSES = ("rmse", "zero_one", "log_loss", "brier", "mcc", "accuracy")
+MEASURES = (*LOSSES, *RANKINGS)
+HIGHER_IS_BETTER = ("mcc", "accuracy", "auc")
+
+
+def check_measure(name: str) -> None:
+    """An error that lists the names there are."""
+    if name not in MEASURES:
+        raise OptionError(f"--measure {name}: choose one of {', '.join(MEASURES)}")
+
+
+def without_nan(losses: dict[str, float]) -> dict[str, float | None]:
+    """Losses for JSON, which has no NaN."""
+    return {name: None if math.isnan(value) else value for name, value in losses.items()}
 
 
 def from_sums(
@@ -83,7 +106,10 @@ def from_sums(
 
 
 def pooled(parts: Sequence[Evaluation]) -> Evaluation:
-    """One evaluation of all rows of several; classes may differ from part to part."""
+    """One evaluation of all rows of several; classes may differ from part to part.
+
+    Rankings are means by the weight of the rows.
+    """
     classes = tuple(sorted({c for part in parts for c in part.classes}))
     place = {c: i for i, c in enumerate(classes)}
     result = Evaluation(classes, [[0.0] * len(classes) for _ in classes])
@@ -98,4 +124,6 @@ def pooled(parts: Sequence[Evaluation]) -> Evaluation:
     result.squared = math.fsum(p.squared for p in parts)
     result.log_loss = math.fsum(p.log_loss for p in parts)
     result.brier = math.fsum(p.brier for p in parts)
+    rankings = [p.ranking for p in parts if p.ranking is not None]
+    result.ranking = pooled_rankings(rankings) if len(rankings) == len(parts) else None
     return result

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections import deque
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import NoRowsError, OptionError, SqlbnWarning
-from sqlbn.evaluation.losses import Evaluation, pooled
+from sqlbn.evaluation.losses import HIGHER_IS_BETTER, Evaluation, pooled
+from sqlbn.evaluation.ranking import RANKINGS
 from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import learn
 from sqlbn.history import condition_of, counted_files, stream_label, write_history
@@ -38,8 +40,9 @@ STREAM_LEARNER = "a1de"
 class StreamBatch:
     """One batch: what the model of the rows before it made of it.
 
-    `loss` is that of the batch, `running` that of all rows so far, `recent` the mean of the last
-    batches, `high` the upper end of the band that `recent` should stay in.
+    `loss` is that of the batch, `running` that of all rows so far (of AUC and aoPRC the mean of the
+    batches, by the weight of their rows), `recent` the mean of the last batches, `high` the upper
+    end of the band that `recent` should stay in. Batches without a loss are left out.
     """
 
     batch: int
@@ -118,13 +121,13 @@ class Stream:
     def _test(self, number: int, seen: int, rows: pa.Table) -> StreamBatch | None:
         if self.model is None:
             return None
-        result = evaluate_source(*self.model, self._opened(rows), self._options.weight)
-        if not result.weight:
+        ranking = self._how.loss in RANKINGS
+        result = evaluate_source(*self.model, self._opened(rows), self._options.weight, ranking)
+        if math.isnan(loss := result.losses[self._how.loss]):
             return None
         # Classes may have come: sums of losses do not care.
         self._evaluations = [pooled([*self._evaluations, result])]
-        loss = result.losses[self._how.loss]
-        higher_is_worse = self._how.loss not in ("mcc", "accuracy")
+        higher_is_worse = self._how.loss not in HIGHER_IS_BETTER
         verdict = self._band.observe(loss if higher_is_worse else -loss)
         sign = 1 if higher_is_worse else -1
         return StreamBatch(

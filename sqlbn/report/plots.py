@@ -23,6 +23,8 @@ _LABELS = {
     "brier": "Brier score",
     "mcc": "Matthews correlation",
     "accuracy": "accuracy",
+    "auc": "AUC",
+    "aoprc": "area over the precision-recall curve",
 }
 # A part narrower than this share of the rows has no room for its name.
 _NAMED_WIDTH = 0.05

@@ -107,12 +107,8 @@ class CollectionQuery:
         """The key of each turn in the table that turns start from."""
         c = self.collected
         kind = key_type(c.n_keys)
-        firsts = [
-            (i, repeat * (c.n_numbers + 1) + offset)
-            for repeat in range(c.repeats)
-            for i, offset in zip(c.numbered, c.offsets, strict=True)
-        ]
-        firsts += zip(c.large, c.large_offsets[:-1], strict=True)
+        firsts = [(i, first) for _, i, first in c.numbered_turns]
+        firsts += zip(c.large, c.large_offsets, strict=False)
         own = [f"{first}::{kind} + {NAMES.code}{i}" for i, first in firsts]
         return own + [f"{c.large_offsets[-1] + at}::{kind}" for at in range(len(c.sparse))]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,18 @@ class CountedTerms:
     terms: tuple[Term, ...]
     smoothing: Smoothing
 
-    @property
+    @cached_property
     def values(self) -> AttributeValues:
         """What the codes of each attribute are."""
         return AttributeValues.of(self.counts.encoded, self.smoothing)
+
+    def estimates(self, term: Term) -> Array:
+        """The probabilities of a term, without its weight: axes child, parents, class."""
+        family, values = (term.child, *term.parents), self.values
+        axes = [term.family.index(v) for v in family]
+        counts = np.transpose(self.counts.array_of(term.family), [*axes, len(family)])
+        m = self.smoothing.m_of(values.n_values[term.child])
+        return term_estimate(counts, m, [values.gone[v] for v in family])
 
     def plan(self) -> CollectionPlan:
         """How these terms are scored."""
@@ -55,7 +64,8 @@ class CollectionTables:
     """Makes the tables that scoring joins, in a draft that need not be that of the counts."""
 
     def __init__(self, counted: CountedTerms, draft: Draft) -> None:
-        self._counts, self._smoothing, self._draft = counted.counts, counted.smoothing, draft
+        self._counted, self._draft = counted, draft
+        self._counts, self._smoothing = counted.counts, counted.smoothing
         self.plan = counted.plan()
         self._collected, self._n_classes = self.plan.collected, counted.counts.n_classes
         self._gone, self._n_values = counted.values.gone, counted.values.n_values
@@ -85,13 +95,7 @@ class CollectionTables:
 
     def _estimates(self, term: Term) -> Array:
         """The weighted probabilities of a term: axes child, parents, class."""
-        family = (term.child, *term.parents)
-        counts = self._counts.array_of(term.family)
-        axes = [term.family.index(v) for v in family]
-        turned = np.transpose(counts, [*axes, len(family)])
-        m = self._smoothing.m_of(self._n_values[term.child])
-        found = term_estimate(turned, m, [self._gone[v] for v in family])
-        return found * self._weight(term)
+        return self._counted.estimates(term) * self._weight(term)
 
     # -- tables ------------------------------------------------------------------------------
 
@@ -107,18 +111,16 @@ class CollectionTables:
         child, repeat = np.zeros(c.n_keys, np.uint32), np.zeros(c.n_keys, np.uint16)
         unseen = np.zeros(c.n_keys)
         alone = {t.child: t for t in self._by_parents.get((), [])}
-        firsts = [*zip(c.numbered, c.offsets, strict=True)]
-        firsts += zip(c.large, c.large_offsets[:-1], strict=True)
-        for i, first in firsts:
-            own = values[first : first + c.slots[i]]
-            if i in alone:
-                own += self._estimates(alone[i])
-            own[silent_codes(self._gone[i])] = 1.0
-            child[first : first + c.slots[i]] = i
-        for again in range(1, c.repeats):
-            start = again * (c.n_numbers + 1)
-            child[start : start + c.n_numbers] = child[: c.n_numbers]
-            repeat[start : start + c.n_numbers + 1] = again
+        turns = c.numbered_turns + [
+            (0, i, key) for i, key in zip(c.large, c.large_offsets, strict=False)
+        ]
+        for again, i, first in turns:
+            keys = slice(first, first + c.slots[i])
+            child[keys], repeat[keys] = i, again
+            if again == 0:
+                own = values[keys]
+                own += self._estimates(alone[i]) if i in alone else 0.0
+                own[silent_codes(self._gone[i])] = 1.0
         for at, term in enumerate(c.sparse, c.large_offsets[-1]):
             child[at] = term.child
             unseen[at] = self._weight(term) / self._n_values[term.child]
@@ -136,27 +138,33 @@ class CollectionTables:
         """The blocks of a table one after the other, all as long as the longest."""
         c = self._collected
         size = max(block.cells for block in table if block is not None)
-        values = np.zeros((c.repeats, c.n_numbers + 1, size, self._n_classes))
-        offsets = dict(zip(c.numbered, c.offsets, strict=True))
+        values = np.zeros((c.all_numbers, size, self._n_classes))
         for repeat, block in enumerate(table):
-            if block is None:
-                continue
-            shape = [c.slots[v] for v in block.variables]
-            total = np.zeros((c.n_numbers + 1, *shape, self._n_classes))
-            for term in (t for parents in block.families for t in self._by_parents[parents]):
-                if term.child in offsets and term not in self._sparse:
-                    first = offsets[term.child]
-                    total[first : first + c.slots[term.child]] += spread(
-                        self._estimates(term),
-                        (term.child, *term.parents),
-                        # A group may hold the child too, which is nobody's parent here.
-                        (term.child, *(v if v != term.child else -1 for v in block.variables)),
-                    )
-            values[repeat, :, : block.cells] = total.reshape(-1, block.cells, self._n_classes)
+            if block is not None:
+                part = self._block(repeat, block)
+                values[c.bases[repeat] :][: len(part), : block.cells] = part
         flat = values.reshape(-1, self._n_classes)
         columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
         name = self._draft.table(Factor(number, "group", (), (), 0).table)
         self._draft.engine.create_table(name, columns | by_class("l", flat))
+
+    def _block(self, repeat: int, block: Block) -> Array:
+        """Sums of terms for the numbers of a repeat and the codes of a block's attributes."""
+        c = self._collected
+        base = c.bases[repeat]
+        firsts = {i: first - base for again, i, first in c.numbered_turns if again == repeat}
+        shape = [c.slots[v] for v in block.variables]
+        total = np.zeros((c.bases[repeat + 1] - base, *shape, self._n_classes))
+        for term in (t for parents in block.families for t in self._by_parents[parents]):
+            if term.child in firsts and term not in self._sparse:
+                first = firsts[term.child]
+                total[first : first + c.slots[term.child]] += spread(
+                    self._estimates(term),
+                    (term.child, *term.parents),
+                    # A group may hold the child too, which is nobody's parent here.
+                    (term.child, *(v if v != term.child else -1 for v in block.variables)),
+                )
+        return total.reshape(-1, block.cells, self._n_classes)
 
     def _make_sparse(self, factor: Factor, key_type: str, offsets: Sequence[int]) -> None:
         """What was seen of the sparse terms: their cells, or the values of their parents."""

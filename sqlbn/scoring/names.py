@@ -14,6 +14,11 @@ NAMES = SimpleNamespace(
     w=f"{RESERVED}w",
     code=f"{RESERVED}c",
     key=f"{RESERVED}k",
+    # Of rankings:
+    highest=f"{RESERVED}highest",
+    best=f"{RESERVED}best",
+    second=f"{RESERVED}second",
+    rest=f"{RESERVED}rest",
     # Of models that unfold rows:
     row=f"{RESERVED}row",
     identity=f"{RESERVED}i",

@@ -91,18 +91,22 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
     )
 
 
-def losses_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
-    """Sums of losses by true and predicted class; rows of unknown class get code n_classes."""
+def judged_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
+    """Rows with their true class, weight and log scores; an unknown class has code n_classes."""
     target = column_sql("i", scorer.target.name)
     truth = code_sql(scorer.target, target, "dy")
     extra = [(truth, NAMES.y), (weight or "1", NAMES.w)]
-    n = len(scorer.class_names)
+    return _scores(scorer, relation, extra, reorder=False)
+
+
+def losses_sql(n_classes: int, judged: str) -> str:
+    """Sums of losses by true and predicted class, of the rows of `judged_sql`."""
     return render(
         "losses",
         names=NAMES,
-        scored=_scores(scorer, relation, extra, reorder=False),
-        scores=[f"{NAMES.score}{j}" for j in range(n)],
-        classes=range(n),
+        scored=judged,
+        scores=[f"{NAMES.score}{j}" for j in range(n_classes)],
+        classes=range(n_classes),
         tie=literal(TIE),
     )
 

@@ -223,7 +223,7 @@ def _read_spec(draft: Draft) -> ModelSpec:
         parents=_read_parents(draft),
         factors=factors,
         supers=read_supers(draft, books),
-        collected=read_collected(draft, scored_books(books, smoothing), factors, smoothing),
+        collected=read_collected(draft, scored_books(books, smoothing), smoothing),
     )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook
 from sqlbn.scoring.collected import Collected, is_guarded
-from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.structure.terms import Term
 
@@ -26,19 +25,19 @@ def write_turns(draft: Draft, collected: Collected, names: Sequence[str]) -> Non
 
     The keys of prediction follow from the order of this table.
     """
-    rows: list[tuple[str, str, list[str]]] = []
-    rows += [("numbered", names[i], []) for i in collected.numbered]
-    rows += [("large", names[i], []) for i in collected.large]
-    rows += [("sparse", names[t.child], [names[p] for p in t.parents]) for t in collected.sparse]
+    rows: list[tuple[str, str, int, list[str]]] = []
+    rows += [("numbered", names[i], again, []) for again, i, _ in collected.numbered_turns]
+    rows += [("large", names[i], 0, []) for i in collected.large]
+    rows += [("sparse", names[t.child], 0, [names[p] for p in t.parents]) for t in collected.sparse]
     draft.fill(
         "turns",
-        "turn UINTEGER, role VARCHAR, attribute VARCHAR, parents VARCHAR[]",
+        'turn UINTEGER, role VARCHAR, attribute VARCHAR, "repeat" USMALLINT, parents VARCHAR[]',
         [(at, *row) for at, row in enumerate(rows)],
     )
 
 
 def read_collected(
-    draft: Draft, books: Sequence[Codebook], factors: Sequence[Factor], smoothing: Smoothing
+    draft: Draft, books: Sequence[Codebook], smoothing: Smoothing
 ) -> Collected | None:
     """The turns of the model in a draft; None where it is no collection."""
     if "turns" not in draft.names():
@@ -46,19 +45,23 @@ def read_collected(
     positions = {book.name: at for at, book in enumerate(books)}
     gone = tuple(smoothing.gone(book.n_values, book.missing) for book in books)
     turns = [
-        (role, Term(positions[attribute], tuple(positions[p] for p in parents)))
-        for role, attribute, parents in draft.engine.rows(
-            f"SELECT role, attribute, parents FROM {draft.table('turns')} ORDER BY turn"
+        (role, again, Term(positions[attribute], tuple(positions[p] for p in parents)))
+        for role, attribute, again, parents in draft.engine.rows(
+            f'SELECT role, attribute, "repeat", parents FROM {draft.table("turns")} ORDER BY turn'
         )
     ]
+    numbered = [(again, t.child) for role, again, t in turns if role == "numbered"]
+    children = tuple(i for again, i in numbered if again == 0)
+    repeats = 1 + max((again for again, _ in numbered), default=0)
+    firsts = [next((i for a, i in numbered if a == again), None) for again in range(repeats)]
     terms = read_terms(draft, books)
     return Collected(
         slots=tuple(book.slots for book in books),
         gone=gone,
-        numbered=tuple(t.child for role, t in turns if role == "numbered"),
-        large=tuple(t.child for role, t in turns if role == "large"),
-        sparse=tuple(t for role, t in turns if role == "sparse"),
-        repeats=1 + max((f.level for f in factors if f.role == "group"), default=0),
+        numbered=children,
+        large=tuple(t.child for role, _, t in turns if role == "large"),
+        sparse=tuple(t for role, _, t in turns if role == "sparse"),
+        firsts=tuple(children.index(i) if i is not None else 0 for i in firsts),
         guarded=is_guarded([t for t in terms if all(gone[v] != 0 for v in t.family)], gone),
     )
 

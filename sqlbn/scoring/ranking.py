@@ -1,0 +1,64 @@
+"""Queries for how well scores order the rows: one class against all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlbn.quoting import literal
+from sqlbn.scoring.names import NAMES
+from sqlbn.scoring.query import TIE
+from sqlbn.templates import render
+
+# Precisions are added up as whole numbers of these parts, so that the order does not matter.
+PRECISION_UNIT = 2**60
+
+
+def ranked_classes(n_classes: int) -> Sequence[int]:
+    """The classes to rank rows by: of two the second, for the other order is the same reversed."""
+    return range(n_classes) if n_classes > 2 else range(1, n_classes)
+
+
+def rankable_sql(n_classes: int, judged: str) -> str:
+    """The rows of `judged_sql` with what `ranking_sql` needs."""
+    if n_classes <= 2:
+        return judged
+    return render(
+        "judged_odds",
+        names=NAMES,
+        judged=judged,
+        scores=[f"{NAMES.score}{j}" for j in range(n_classes)],
+        classes=range(n_classes),
+    )
+
+
+def ranking_sql(n_classes: int, code: int, relation: str, weight_unit: int) -> str:
+    """Sums over the rows of `rankable_sql` that AUC and average precision of a class are made of.
+
+    All weights are multiples of 1 / `weight_unit`.
+    """
+    return render(
+        "ranking",
+        names=NAMES,
+        odds=_odds_sql(n_classes, code),
+        code=code,
+        n_classes=n_classes,
+        relation=relation,
+        tie=literal(TIE),
+        weight_unit=weight_unit,
+        precision_unit=literal(float(PRECISION_UNIT)),
+    )
+
+
+def _odds_sql(n_classes: int, code: int) -> str:
+    """The logarithm of P(class) / P(not the class).
+
+    It orders like P(class), which has no room for what is nearer to 1 than 1e-16 (naive Bayes with
+    hundreds of attributes: most rows).
+    """
+    if n_classes == 2:
+        return f"{NAMES.score}1 - {NAMES.score}0"
+    below = f"{NAMES.score}{code} - {NAMES.highest}"
+    # All but the class itself, in units of the best one: at least 1, so the difference is safe.
+    others = f"1 + exp({NAMES.rest} - {NAMES.highest}) - exp({below})"
+    best = f"{NAMES.highest} - {NAMES.rest}"
+    return f"CASE WHEN {NAMES.best} = {code} THEN {best} ELSE {below} - ln({others}) END"
