@@ -31,7 +31,7 @@ import sqlbn
 
 Rows = list[dict[str, Any]]
 # What says when and how a model was made, not what it is.
-ABOUT = {"meta", "history", "history_files", "loocv"}
+ABOUT = {"meta", "history", "history_files", "loocv", "encodings"}
 
 
 def is_counted(row: dict[str, Any]) -> bool:

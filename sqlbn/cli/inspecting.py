@@ -171,6 +171,9 @@ def print_model(model: Model, most: int | None = None) -> None:
         header, rows = header[:-1], [row[:-1] for row in rows]
     if model.terms is not None:
         header = [*header[:-1], "parent sets"]
+    if meta["learner"] == "snb":  # each counts in part, and has no parents
+        weights = {row["attribute"]: row["weight"] for row in model.attributes.to_pylist()}
+        header, rows = [*header[:4], "weight"], [[*row[:4], weights[row[0]]] for row in rows]
     typer.echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
         typer.echo(f"… {len(rows)} attributes in all")

@@ -310,9 +310,9 @@ def _rebuild(
     kind.finish(counts, joined.books.books, joined.class_counts, info, found.shape, progress)
     n_classes, elementary = len(joined.class_counts), model.encoding.elementary
     write_variables(new, variables_of(new, joined.books.books, n_classes, elementary))
-    if "loocv" in model.draft.names():
-        table = new.table("loocv")
-        new.engine.execute(f"CREATE TABLE {table} AS FROM {model.draft.table('loocv')}")
+    for name in {"loocv", "encodings"} & set(model.draft.names()):  # how it was chosen once
+        old = model.draft.table(name)
+        new.engine.execute(f"CREATE TABLE {new.table(name)} AS FROM {old}")
     return Rebuilt(found.notes, kind.chosen(info, found.shape))
 
 
