@@ -14,9 +14,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +61,7 @@ def of_cut(halves: Halves, cut: str, kmax: int) -> Line:
     return line_of(cut, halves, scored, chosen)
 
 
-def line_of(name: str, halves: Halves, scored: Scored, leave_one_out: float = math.nan) -> Line:
+def line_of(name: str, halves: Halves, scored: Scored, leave_one_out: float | None = None) -> Line:
     """The figures of one line."""
     return {
         "set": halves.name,
@@ -74,10 +73,20 @@ def line_of(name: str, halves: Halves, scored: Scored, leave_one_out: float = ma
     }
 
 
+def lines_of(halves: Halves, cuts: list[str], kmax: int, peers: list[str]) -> Iterator[Line]:
+    """All lines of a set, as they are found."""
+    for cut in cuts:
+        yield of_cut(halves, cut, kmax)
+    for name in peers:
+        yield line_of(name, halves, PEERS[name](halves))
+
+
 def print_line(line: Line) -> None:
     """One row of the table."""
+    chosen = line["leave_one_out"]
+    known = "-" if chosen is None else f"{chosen:.4f}"
     print(
-        f"{line['set']:16} {line['cuts']:10} {line['leave_one_out']:8.4f} {line['rmse']:9.4f} "
+        f"{line['set']:16} {line['cuts']:10} {known:>8} {line['rmse']:9.4f} "
         f"{line['log_loss']:9.4f} {line['seconds']:8.1f}",
         flush=True,
     )
@@ -96,19 +105,16 @@ def main() -> None:
     parser.add_argument("--target", action="append", default=[], metavar="SET=COLUMN")
     options = parser.parse_args()
     targets = dict(given.split("=", 1) for given in options.target)
-    peers = [score for name, score in PEERS.items() if installed(name)]
+    peers = [name for name in PEERS if installed(name)]
     lines: list[Line] = []
     print(f"{'set':16} {'cuts':10} {'loocv':>8} {'test rmse':>9} {'log loss':>9} {'seconds':>8}")
     for path in paths_of(options.folder, options.sets):
         halves = Halves.of(path, targets.get(path.stem))
-        for cut in options.cuts.split(","):
-            lines.append(of_cut(halves, cut, options.kmax))
-            print_line(lines[-1])
-        for score in peers:
-            lines.append(line_of(score.__name__.removeprefix("by_"), halves, score(halves)))
-            print_line(lines[-1])
-        if options.json is not None:
-            options.json.write_text(json.dumps(lines, indent=1))
+        for line in lines_of(halves, options.cuts.split(","), options.kmax, peers):
+            print_line(line)
+            lines.append(line)
+            if options.json is not None:
+                options.json.write_text(json.dumps(lines, indent=1))
 
 
 if __name__ == "__main__":
