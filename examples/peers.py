@@ -157,7 +157,7 @@ def installed(package: str) -> bool:
     """Whether a peer can be imported; says so in one line where it cannot."""
     if find_spec(package) is not None:
         return True
-    print(f"{package} is not installed and is left out: pip install {package}", file=sys.stderr)
+    print(f"{package} is not installed: pip install {package}", file=sys.stderr)
     return False
 
 

@@ -49,7 +49,7 @@ def main() -> None:
     if options.large and not YARDSTICK.is_dir():
         raise SystemExit("../shared/yardstick is not here: it makes the data")
     if find_spec("khiops") is None:
-        print("khiops is not installed and is left out: pip install khiops", file=sys.stderr)
+        print("khiops is not installed: pip install khiops", file=sys.stderr)
     print(f"{'set':12} {'prepare s':>10} {'fit s':>10} {'khiops s':>10} {'fit MB':>10}", flush=True)
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
