@@ -28,7 +28,8 @@ from sqlbn.sources.relation import staged
 from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.information import DECIMALS
 
-# The part of the rows on which all encodings are tried: six of them then cost less than one fit.
+# The part of the rows on which all encodings are tried: on large data six of them then cost less
+# than one fit of all rows.
 _SHARE = 8
 # Fewer rows than this say nothing about how fine to cut: then all are tried on all rows.
 _LEAST_ROWS = 2000

@@ -172,7 +172,8 @@ Discretise = Annotated[
         "--discretise",
         help="How quantities are cut: ef (equal frequency), or by what tells the classes apart: "
         "mdl (entropy), modl (Bayesian; also groups categories and leaves out what tells "
-        "nothing); auto: the best of --encodings by leave-one-out. [default: ef; snb: modl]",
+        "nothing); auto: the best of --encodings by leave-one-out, for learners. "
+        "[default: ef; snb and prepare: modl]",
     ),
 ]
 Encodings = Annotated[
