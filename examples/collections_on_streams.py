@@ -69,6 +69,7 @@ def table(points: Sequence[Point]) -> str:
 
 def draw(points: Sequence[Point], path: Path) -> None:
     """Accuracy over rows, one panel a source; below, what ten irrelevant attributes cost."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12, 7), dpi=120, layout="constrained")
@@ -90,7 +91,8 @@ def draw(points: Sequence[Point], path: Path) -> None:
         for axes in (above, below):
             axes.grid(alpha=0.3)
     panels[0, 0].legend(frameon=False)
-    figure.savefig(path)
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "sqlbn"}):
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else {})
 
 
 def main() -> None:
