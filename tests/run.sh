@@ -11,4 +11,4 @@ venv="${SQLBN_VENV:-.venv}"
 "$venv/bin/ruff" format --check .
 "$venv/bin/mypy"
 # Two processes: most tests are many small queries that one core is enough for.
-exec "$venv/bin/python" -m pytest -n 2 "$@"
+exec "$venv/bin/python" -m pytest -n 2 --dist worksteal --durations 15 "$@"

@@ -46,13 +46,13 @@ def same_if_clear(case: Case) -> None:
     same(case, ref)
 
 
-@examples(45)
+@examples(24)
 @given(collections(SINGLE))
 def test_single_networks_are_those_of_the_reference(case: Case) -> None:
     same_if_clear(case)
 
 
-@examples(45)
+@examples(24)
 @given(collections(("fanc", "spc", "tc")))
 def test_architectures_are_those_of_the_reference(case: Case) -> None:
     same_if_clear(case)
@@ -64,19 +64,19 @@ def test_the_super_parent_that_training_rows_like_best(case: Case) -> None:
     same_if_clear(case)
 
 
-@examples(30)
+@examples(24)
 @given(collections(("collection",)))
 def test_given_parent_sets_are_those_of_the_reference(case: Case) -> None:
     same_if_clear(case)
 
 
-@examples(30)
+@examples(24)
 @given(collections(EARLIER))
 def test_estimates_of_earlier_learners_are_those_of_the_reference(case: Case) -> None:
     same_if_clear(case)
 
 
-@examples(30)
+@examples(24)
 @given(collections((*LEARNERS, *EARLIER)), st.sampled_from((1, 30, 200)))
 def test_the_ways_of_large_tables_give_the_reference_too(case: Case, limit: int) -> None:
     ref = refer(case)

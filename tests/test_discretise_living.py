@@ -57,7 +57,7 @@ def live(case: Case, seed: int) -> None:
                 same_tables(model, again)
 
 
-@examples(25)
+@examples(12)
 @given(cases(), st.integers(0, 2**32), st.sampled_from(("mdl", "modl", "modl")))
 def test_any_changes_give_the_model_of_the_rows_that_are_left(
     case: Case, seed: int, how: str
@@ -84,7 +84,7 @@ def test_every_way_of_learning_lives(learner: dict[str, Any]) -> None:
     check()
 
 
-@examples(15)
+@examples(12)
 @given(cases(), st.integers(0, 2**32))
 def test_merged_models_are_the_model_of_all_rows(case: Case, seed: int) -> None:
     case = supervised(case, "modl", {"learner": "kdb", "k": 1})

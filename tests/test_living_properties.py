@@ -148,13 +148,13 @@ def live(case: Case, seed: int) -> None:
             same_as_reference(model, case, inside)
 
 
-@examples(40)
+@examples(24)
 @given(cases(), st.integers(0, 2**32))
 def test_any_changes_give_the_model_of_the_rows_that_are_left(case: Case, seed: int) -> None:
     live(case, seed)
 
 
-@examples(20)
+@examples(12)
 @given(cases(), st.integers(0, 2**32), st.sampled_from((1, 30, 200)))
 def test_also_where_tables_are_large(case: Case, seed: int, limit: int) -> None:
     with as_if_large(limit):
@@ -179,7 +179,7 @@ OTHERS = [
 
 @pytest.mark.parametrize("options", OTHERS, ids=lambda o: "-".join(map(str, o.values())))
 def test_every_learner_lives(options: dict[str, Any]) -> None:
-    @examples(8)
+    @examples(5)
     @given(cases(), st.integers(0, 2**32))
     def check(case: Case, seed: int) -> None:
         kept = {k: v for k, v in case.options.items() if k not in ("learner", "k", "backoff", "m")}
@@ -196,7 +196,7 @@ def test_every_learner_lives(options: dict[str, Any]) -> None:
     check()
 
 
-@examples(15)
+@examples(10)
 @given(cases(), st.integers(0, 2**32))
 def test_forgetting_what_was_added_gives_the_model_back(case: Case, seed: int) -> None:
     rng = random.Random(seed)
@@ -208,7 +208,7 @@ def test_forgetting_what_was_added_gives_the_model_back(case: Case, seed: int) -
             same_tables(model, before)
 
 
-@examples(20)
+@examples(12)
 @given(cases(), st.integers(0, 2**32))
 def test_rows_that_were_never_in_are_refused(case: Case, seed: int) -> None:
     rng = random.Random(seed)
@@ -223,7 +223,7 @@ def test_rows_that_were_never_in_are_refused(case: Case, seed: int) -> None:
         assert contents(model) == before
 
 
-@examples(25)
+@examples(15)
 @given(cases(), st.integers(0, 2**32))
 def test_merged_models_are_the_model_of_all_rows(case: Case, seed: int) -> None:
     rng = random.Random(seed)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.learners.base import Architecture, Collecting, Learner, Smooths
 from sqlbn.structure.given import given_terms, read_given
 from sqlbn.structure.information import Information
@@ -22,9 +23,7 @@ class Collection(Learner):
     has_backoff: ClassVar[bool] = False
 
     def __init__(self, parents: Any = None) -> None:
-        if parents is None:
-            raise OptionError("collection needs parent sets: --parents FILE.toml")
-        self._collecting = Collecting("given", given=read_given(parents))
+        self._collecting = Collecting("given", given=read_given(parents or {}))
 
     @property
     def collecting(self) -> Collecting:
@@ -32,6 +31,12 @@ class Collection(Learner):
 
     def check(self, names: Sequence[str]) -> None:
         given_terms(self._collecting.given, names)
+        if not self._collecting.given:
+            warnings.warn(
+                "a collection without parent sets is naive Bayes; give some with --parents FILE.toml",
+                SqlbnWarning,
+                stacklevel=2,
+            )
 
     def structure(self, info: Information) -> Structure:
         return no_parents(info)
