@@ -33,7 +33,7 @@ class Collection(Learner):
         given_terms(self._collecting.given, names)
         if not self._collecting.given:
             warnings.warn(
-                "a collection without parent sets is naive Bayes; give some with --parents FILE.toml",
+                "a collection without parent sets is naive Bayes; name some by --parents FILE.toml",
                 SqlbnWarning,
                 stacklevel=2,
             )
