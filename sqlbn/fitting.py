@@ -98,7 +98,7 @@ def learn_judged(
         shape = pattern.shape if pattern is not None else None
         try:
             fit = _way_of(options.make_learner())
-            fitted = fit(draft, encoded, prepared, options, progress, shape)
+            fitted = fit(Job(draft, encoded, prepared, options, progress, shape))
             judged = fitted.judge(loss) if loss is not None else math.nan
         finally:
             discard(engine, encoded)
@@ -124,6 +124,18 @@ def _no_judge(loss: Loss) -> float:
 
 
 @dataclass(frozen=True)
+class Job:
+    """What a way of fitting works on; `shape` is that of a model to follow, if there is one."""
+
+    draft: Draft
+    encoded: Encoded
+    prepared: Prepared
+    options: FitOptions
+    progress: Progress
+    shape: Shape | None
+
+
+@dataclass(frozen=True)
 class Fitted:
     """What a fit chose, for the meta table, and its loss by leave-one-out while rows are there."""
 
@@ -131,7 +143,7 @@ class Fitted:
     judge: Callable[[Loss], float] = _no_judge
 
 
-def _way_of(learner: Learner) -> Callable[..., Fitted]:
+def _way_of(learner: Learner) -> Callable[[Job], Fitted]:
     """The road from codes to tables that a learner takes."""
     if learner.averaging is not None:
         return _fit_average
@@ -152,17 +164,12 @@ def _check_room(draft: Draft, prepared: Prepared, options: FitOptions) -> None:
         affordable(draft, codes, _collectable(prepared, collecting).early, REMEDY)
 
 
-def _fit_product(
-    draft: Draft,
-    encoded: Encoded,
-    prepared: Prepared,
-    options: FitOptions,
-    progress: Progress,
-    shape: Shape | None,
-) -> Fitted:
+def _fit_product(job: Job) -> Fitted:
     """A product of P(x | parents, y): structure, counts of families, tables; what was chosen."""
+    draft, encoded, prepared = job.draft, job.encoded, job.prepared
+    options, progress, shape = job.options, job.progress, job.shape
     learner = options.make_learner()
-    info = _information(draft, encoded, prepared, options, progress)
+    info = _information(job)
     info = replace(info, names=tuple(book.name for book in prepared.books))
     structure = learner.structure(info) if shape is None else shape.structure
     families = (
@@ -203,18 +210,13 @@ def finish_product(
     write_structure(counts.draft, books, info, structure, set(counts.families), weights)
 
 
-def _fit_weighed(
-    draft: Draft,
-    encoded: Encoded,
-    prepared: Prepared,
-    options: FitOptions,
-    progress: Progress,
-    shape: Shape | None,
-) -> Fitted:
+def _fit_weighed(job: Job) -> Fitted:
     """Naive Bayes with a weight for every attribute; what the search found."""
+    draft, encoded, prepared = job.draft, job.encoded, job.prepared
+    options, progress, shape = job.options, job.progress, job.shape
     learner, chosen = options.make_learner(), {}
     assert learner.weighing is not None
-    info = _information(draft, encoded, prepared, options, progress)
+    info = _information(job)
     families = {i: (i,) for i in range(encoded.n_attributes)}
     with progress.stage("parameters", "pass 2: counting families", encoded.rows, len(families)):
         counts = count_families(draft, encoded, families, advance=progress.advance)
@@ -237,15 +239,10 @@ def _fit_weighed(
     return Fitted(chosen)
 
 
-def _fit_average(
-    draft: Draft,
-    encoded: Encoded,
-    prepared: Prepared,
-    options: FitOptions,
-    progress: Progress,
-    shape: Shape | None,
-) -> Fitted:
+def _fit_average(job: Job) -> Fitted:
     """A mean of products: counts of all small sets of attributes, tables; what was chosen."""
+    draft, encoded, prepared = job.draft, job.encoded, job.prepared
+    options, progress, shape = job.options, job.progress, job.shape
     learner, d = options.make_learner(), encoded.n_attributes
     averaging = learner.averaging
     assert averaging is not None
@@ -253,7 +250,7 @@ def _fit_average(
     if shape is not None:
         most = len(shape.selected)
     # Only where attributes are left out must their information be known before the one pass.
-    info = _information(draft, encoded, prepared, options, progress) if most < d else None
+    info = _information(job) if most < d else None
     kept = range(d) if info is None else info.order[:most]
     averaged = count_average(
         draft,
@@ -298,28 +295,22 @@ def finish_average(
     write_structure(averaged.counts.draft, books, info, structure, set(averaged.kept))
 
 
-def _fit_collection(
-    draft: Draft,
-    encoded: Encoded,
-    prepared: Prepared,
-    options: FitOptions,
-    progress: Progress,
-    shape: Shape | None,
-) -> Fitted:
+def _fit_collection(job: Job) -> Fitted:
     """A product of sums: counts of the sets that the terms need, tables; what was chosen."""
+    prepared, options = job.prepared, job.options
     collecting = options.make_learner().collecting
     assert collecting is not None
     model = fit_collection(
-        draft,
-        encoded,
+        job.draft,
+        job.encoded,
         _collectable(prepared, collecting),
         prepared.class_counts,
         options.smoothing,
-        progress,
-        shape,
+        job.progress,
+        job.shape,
     )
     found = model.shape
-    write_structure(draft, prepared.books, model.info, found.structure, set(found.selected))
+    write_structure(job.draft, prepared.books, model.info, found.structure, set(found.selected))
     return Fitted(super_parent_of(found, prepared.books))
 
 
@@ -332,14 +323,14 @@ def _collectable(prepared: Prepared, collecting: Collecting) -> Collectable:
     return Collectable(collecting, tuple(book.name for book in prepared.books))
 
 
-def _information(
-    draft: Draft, encoded: Encoded, prepared: Prepared, options: FitOptions, progress: Progress
-) -> Information:
+def _information(job: Job) -> Information:
     """Pass 1: MI and CMI; the margins that they come from stay in the draft.
 
     Where the structure is found from a sample, or the pairs are too many to be stored, the margins
     are those of single attributes.
     """
+    draft, encoded, prepared = job.draft, job.encoded, job.prepared
+    options, progress = job.options, job.progress
     learner = options.make_learner()
     pairs = learner.uses_pairs
     sample = options.structure_sample

@@ -320,9 +320,9 @@ def test_a_window_forgets() -> None:
 
 def test_drift_is_told_and_steady_streams_are_left_alone() -> None:
     with pytest.warns(sqlbn.SqlbnWarning, match="drift: the recent zero_one is"):
-        batches = sqlbn.stream(switching(4000, 2500, 2), "y", "nb", batch=50)
+        batches = sqlbn.stream(switching(4000, 2500, 2), "y", "nb", batch=100)
     drifted = [b.rows_before for b in batches if b.drift]
-    assert 2500 <= drifted[0] <= 2500 + RECENT * 50
+    assert 2500 <= drifted[0] <= 2500 + RECENT * 100
     rng = random.Random(3)
     band = Band()
     assert sum(band.observe(0.2 + rng.gauss(0, 0.05)).drift for _ in range(10_000)) <= 3

@@ -37,7 +37,7 @@ from sqlbn.living.codebooks import (
     remaining_numeric,
 )
 from sqlbn.living.combining import Part, RowsPart, StoredPart, combine, count_again, subtract
-from sqlbn.living.kinds import kind_of
+from sqlbn.living.kinds import Added, kind_of
 from sqlbn.living.models import LivingModel
 from sqlbn.living.recoding import Array, unchanged
 from sqlbn.living.stored import TABLES, StoredCounts
@@ -307,7 +307,8 @@ def _rebuild(
     with progress.stage("parameters", "adding up families", rows):
         counts = kind.empty_counts(new, encoded, found.shape)
         combine(counts, parts)
-    kind.finish(counts, joined.books.books, joined.class_counts, info, found.shape, progress)
+    books, class_counts = joined.books.books, joined.class_counts
+    kind.finish(Added(counts, books, class_counts, info, found.shape), progress)
     n_classes, elementary = len(joined.class_counts), model.encoding.elementary
     write_variables(new, variables_of(new, joined.books.books, n_classes, elementary))
     for name in {"loocv", "encodings"} & set(model.draft.names()):  # how it was chosen once

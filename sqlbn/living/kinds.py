@@ -45,6 +45,17 @@ class Rederived:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Added:
+    """The counts of a changed model added up, and what they tell."""
+
+    counts: FamilyCounts
+    books: Sequence[Codebook]
+    class_counts: Sequence[float]
+    info: Information
+    shape: Shape
+
+
 class Kind(ABC):
     """A kind of model: a product, an average, a collection.
 
@@ -69,15 +80,7 @@ class Kind(ABC):
         """A table for them."""
 
     @abstractmethod
-    def finish(
-        self,
-        counts: FamilyCounts,
-        books: Sequence[Codebook],
-        class_counts: Sequence[float],
-        info: Information,
-        shape: Shape,
-        progress: Progress,
-    ) -> None:
+    def finish(self, added: Added, progress: Progress) -> None:
         """All further tables of the model."""
 
     def chosen(self, info: Information, shape: Shape) -> dict[str, Any]:
@@ -129,17 +132,17 @@ class ProductKind(Kind):
     def empty_counts(self, draft: Draft, encoded: Encoded, shape: Shape) -> FamilyCounts:
         return FamilyCounts(draft, encoded, shape.families)
 
-    def finish(
-        self,
-        counts: FamilyCounts,
-        books: Sequence[Codebook],
-        class_counts: Sequence[float],
-        info: Information,
-        shape: Shape,
-        progress: Progress,
-    ) -> None:
-        smoothing = self.living.options.smoothing
-        finish_product(counts, books, info, shape.structure, smoothing, progress, shape.weights)
+    def finish(self, added: Added, progress: Progress) -> None:
+        shape, smoothing = added.shape, self.living.options.smoothing
+        finish_product(
+            added.counts,
+            added.books,
+            added.info,
+            shape.structure,
+            smoothing,
+            progress,
+            shape.weights,
+        )
 
 
 class AverageKind(Kind):
@@ -172,22 +175,15 @@ class AverageKind(Kind):
     def empty_counts(self, draft: Draft, encoded: Encoded, shape: Shape) -> FamilyCounts:
         return SubsetCounts(draft, encoded, self.sets(shape))
 
-    def finish(
-        self,
-        counts: FamilyCounts,
-        books: Sequence[Codebook],
-        class_counts: Sequence[float],
-        info: Information,
-        shape: Shape,
-        progress: Progress,
-    ) -> None:
+    def finish(self, added: Added, progress: Progress) -> None:
         options = self.living.options
         averaging = options.make_learner().averaging
+        counts, shape = added.counts, added.shape
         assert averaging is not None
         assert isinstance(counts, SubsetCounts)
         m = options.smoothing.m
-        averaged = average_of(counts, averaging, shape.selected, class_counts, m)
-        finish_average(averaged, books, info, shape.structure, progress)
+        averaged = average_of(counts, averaging, shape.selected, added.class_counts, m)
+        finish_average(averaged, added.books, added.info, shape.structure, progress)
 
 
 class CollectionKind(Kind):
@@ -216,21 +212,15 @@ class CollectionKind(Kind):
     def empty_counts(self, draft: Draft, encoded: Encoded, shape: Shape) -> FamilyCounts:
         return SubsetCounts(draft, encoded, self.sets(shape))
 
-    def finish(
-        self,
-        counts: FamilyCounts,
-        books: Sequence[Codebook],
-        class_counts: Sequence[float],
-        info: Information,
-        shape: Shape,
-        progress: Progress,
-    ) -> None:
+    def finish(self, added: Added, progress: Progress) -> None:
+        counts, shape = added.counts, added.shape
         assert isinstance(counts, SubsetCounts)
         smoothing = self.living.options.smoothing
         with progress.stage("factors", "making the tables of probabilities"):
             terms = CountedTerms(counts, shape.terms, smoothing)
             make_collection(counts.draft, terms, self.living.names)
-        write_structure(counts.draft, books, info, shape.structure, set(shape.selected))
+        used = set(shape.selected)
+        write_structure(counts.draft, added.books, added.info, shape.structure, used)
 
     def chosen(self, info: Information, shape: Shape) -> dict[str, Any]:
         if shape.super_parent is None:
