@@ -13,7 +13,7 @@ from pathlib import Path
 
 from measure import YARDSTICK, make_data, sqlbn
 
-LEARNERS = ("nb", "tan", "kdb --k 2", "a1de")
+LEARNERS = ("nb", "tan", "kdb --k 2", "a1de", "fanc")
 
 
 def measure(folder: Path, rows: float, attributes: int, learner: str) -> None:
