@@ -324,8 +324,11 @@ def test_drift_is_told_and_steady_streams_are_left_alone() -> None:
     drifted = [b.rows_before for b in batches if b.drift]
     assert 2500 <= drifted[0] <= 2500 + RECENT * 100
     rng = random.Random(3)
-    band = Band()
-    assert sum(band.observe(0.2 + rng.gauss(0, 0.05)).drift for _ in range(10_000)) <= 3
+    warned = 0  # 0.08 in a thousand batches is what the band is made for
+    for _ in range(50):
+        band = Band()
+        warned += sum(band.observe(0.2 + rng.gauss(0, 0.05)).drift for _ in range(200))
+    assert warned <= 1
 
 
 def test_the_band_needs_some_batches_and_starts_anew_after_drift() -> None:
