@@ -1,0 +1,105 @@
+"""How far a mean over n rows may be from that of endless data: f(n, delta) and its inverse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.errors import OptionError
+
+Array = npt.NDArray[Any]
+BoundName = Literal["normal", "hoeffding"]
+
+
+def checked_bound(name: str) -> BoundName:
+    """The bound of that name, or an error that lists them."""
+    for bound in get_args(BoundName):
+        if bound == name:
+            return bound  # type: ignore[no-any-return]
+    raise OptionError(f"--bound {name}: choose {' or '.join(get_args(BoundName))}")
+
+
+def _normal_factor(delta: float) -> float:
+    """How many standard errors leave `delta` on one side."""
+    return max(0.0, -NormalDist().inv_cdf(delta))
+
+
+def _hoeffding_factor(delta: float) -> float:
+    """How many ranges, over the root of the rows, leave at most `delta` on one side."""
+    return math.sqrt(math.log(1 / delta) / 2)
+
+
+_FACTORS: dict[str, Callable[[float], float]] = {
+    "normal": _normal_factor,
+    "hoeffding": _hoeffding_factor,
+}
+
+
+def error(bound: BoundName, n: int, delta: float, scale: Array) -> Array:
+    """f(n, delta): what a mean of n rows may be too high by, but with probability delta.
+
+    `scale` is the standard deviation of a row's value for the normal bound, its range for
+    Hoeffding's.
+
+    >>> error("hoeffding", 1000, 1e-3, np.array([1.0])).round(4)
+    array([0.0588])
+    """
+    found: Array = _FACTORS[bound](delta) * np.asarray(scale, float) / math.sqrt(n)
+    return found
+
+
+def rows_needed(bound: BoundName, wanted: float, delta: float, scale: float) -> int:
+    """The inverse of f: rows after which the error is below what is wanted.
+
+    >>> rows_needed("hoeffding", 0.05, 1e-3, 1.0)
+    1382
+    """
+    return max(1, math.ceil((_FACTORS[bound](delta) * scale / wanted) ** 2))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a decision counts as made.
+
+    Either `delta` is the probability of error of every comparison, and what that comes to for the
+    whole search is reported; or `delta_star` is that of the whole search of at most `steps`
+    decisions. `tau` is the difference below which one does not care, in the units of the means.
+    Rows come in blocks of `block`.
+    """
+
+    bound: BoundName
+    tau: float
+    block: int
+    delta: float | None = 1e-9
+    delta_star: float | None = None
+    steps: int = 1
+
+    def comparison_delta(self, comparisons: int, scale: float) -> float:
+        """The delta of one comparison; `comparisons` is a (b - a) of the paper."""
+        if self.delta_star is None:
+            assert self.delta is not None
+            return self.delta
+        share = self.delta_star / (self.steps * max(1, comparisons))
+        return share / self.checks(share, scale)
+
+    def checks(self, share: float, scale: float) -> int:
+        """c of the paper: the most often that one decision can be looked at, 1 at least.
+
+        It stands on both sides of its equation, as more looks make every look stricter; it grows
+        slowly enough to be found by putting it in again.
+        """
+        c = 1
+        for _ in range(100):
+            again = math.ceil(
+                rows_needed(self.bound, self.tau, share / c, scale) / self.block
+            )
+            if again <= c:
+                break
+            c = again
+        return c

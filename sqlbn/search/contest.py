@@ -1,0 +1,161 @@
+"""SelectCandidates: the best of some candidates, told from as few rows as the bound allows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.search.bounds import Rule, error
+
+Array = npt.NDArray[Any]
+Reason = Literal["bound", "tie", "exhausted"]
+# Correlation of candidate `one` with each of `others`, over rows: values from -1 to 1.
+Correlation = Callable[[int, Array], Array]
+
+
+def _unknown(one: int, others: Array) -> Array:
+    """Nothing is known of how two candidates go together: the worst is assumed."""
+    return np.full(len(others), -1.0)
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """What n rows say of candidates, each a mean over rows against the same base.
+
+    `deviations` are those of a row's value (for Hoeffding's bound `ranges`), `slack` by how much a
+    mean may be off besides chance, `observed` what decides where nobody cares.
+    """
+
+    means: Array
+    deviations: Array
+    observed: Array
+    slack: Array
+    ranges: Array | None = None
+    correlation: Correlation = _unknown
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The winners, and how sure that is."""
+
+    winners: tuple[int, ...]
+    reason: Reason
+    candidates: int
+    rows: int
+    checks: int
+    margin: float
+    error: float
+    delta: float
+
+
+class Contest:
+    """One decision: `choose` of `n_candidates` are to be found.
+
+    `check` is asked after every block, until it gives a verdict. `alive` says which candidates
+    still matter: those that lost by more than the bound are dropped, so the caller need not follow
+    them any longer.
+
+    >>> from sqlbn.search.bounds import Rule
+    >>> contest = Contest(3, Rule("normal", tau=0.01, block=100))
+    >>> none = np.zeros(3)
+    >>> means = np.array([0.1, 0.5, 0.3])
+    >>> contest.check(100, Estimates(means, np.ones(3), means, none))
+    >>> contest.check(10_000, Estimates(means, np.ones(3), means, none)).winners
+    (1,)
+    """
+
+    def __init__(self, n_candidates: int, rule: Rule, choose: int = 1) -> None:
+        self.rule, self.choose = rule, choose
+        self.n_candidates = n_candidates
+        self.alive = np.ones(n_candidates, bool)
+        self.checks = 0
+
+    def drop(self, candidates: Array) -> None:
+        """Take candidates out that can no longer be chosen."""
+        self.alive[candidates] = False
+
+    def check(self, n: int, estimates: Estimates, exhausted: bool = False) -> Verdict | None:
+        """The verdict of n rows, or None where more are needed."""
+        self.checks += 1
+        living = np.flatnonzero(self.alive)
+        # Stable: of equals the one that was named first.
+        ranked = living[np.argsort(-estimates.means[living], kind="stable")]
+        winners, rest = ranked[: self.choose], ranked[self.choose :]
+        if not len(rest):
+            return self._verdict(winners, "bound", n, np.inf, 0.0, self._delta(estimates))
+        delta = self._delta(estimates)
+        lost_to = np.zeros(len(rest), int)
+        open_error, margin, worst = 0.0, np.inf, 0.0
+        undecided = np.zeros(len(rest), bool)
+        for winner in winners:
+            margins = estimates.means[winner] - estimates.means[rest]
+            errors = self._errors(n, delta, estimates, int(winner), rest, margins)
+            beaten = margins > errors
+            lost_to += beaten
+            undecided |= ~beaten
+            open_error = max(open_error, float(errors[~beaten].max(initial=0.0)))
+            closest = int(np.argmin(margins - errors))
+            if margins[closest] - errors[closest] < margin - worst or margin == np.inf:
+                margin, worst = float(margins[closest]), float(errors[closest])
+        self.drop(rest[lost_to >= self.choose])
+        if not undecided.any():
+            return self._verdict(winners, "bound", n, margin, worst, delta)
+        if open_error < self.rule.tau or exhausted:
+            reason: Reason = "tie" if open_error < self.rule.tau else "exhausted"
+            chosen = self._observed_best(estimates, np.append(winners, rest[undecided]))
+            return self._verdict(chosen, reason, n, margin, worst, delta)
+        return None
+
+    def _delta(self, estimates: Estimates) -> float:
+        comparisons = self.choose * (self.n_candidates - self.choose)
+        if self.rule.bound == "hoeffding":
+            assert estimates.ranges is not None
+            scale = 2 * float(estimates.ranges.max(initial=0.0))
+        else:
+            scale = 2 * float(estimates.deviations.max(initial=0.0))
+        return self.rule.comparison_delta(comparisons, scale)
+
+    def _errors(
+        self, n: int, delta: float, estimates: Estimates, one: int, others: Array, margins: Array
+    ) -> Array:
+        """By how much a margin may be too high."""
+        slack = estimates.slack[one] + estimates.slack[others]
+        if self.rule.bound == "hoeffding":
+            assert estimates.ranges is not None
+            ranges = estimates.ranges[one] + estimates.ranges[others]
+            return error("hoeffding", n, delta, ranges) + slack
+        first, second = estimates.deviations[one], estimates.deviations[others]
+        errors: Array = error("normal", n, delta, first + second) + slack
+        # Only where the worst case does not settle it is it worth knowing how the two go together.
+        near = np.flatnonzero((margins <= errors) & (errors >= slack))
+        if len(near):
+            r = estimates.correlation(one, others[near])
+            variance = first**2 + second[near] ** 2 - 2 * r * first * second[near]
+            errors[near] = error("normal", n, delta, np.sqrt(np.maximum(variance, 0.0)))
+            errors[near] += slack[near]
+        return errors
+
+    def _observed_best(self, estimates: Estimates, open_: Array) -> Array:
+        open_ = np.sort(open_)
+        order = np.argsort(-estimates.observed[open_], kind="stable")
+        found: Array = open_[order[: self.choose]]
+        return found
+
+    def _verdict(
+        self, winners: Array, reason: Reason, n: int, margin: float, worst: float, delta: float
+    ) -> Verdict:
+        comparisons = self.choose * (self.n_candidates - self.choose)
+        return Verdict(
+            tuple(int(w) for w in winners),
+            reason,
+            self.n_candidates,
+            n,
+            self.checks,
+            margin,
+            worst,
+            delta * self.checks * comparisons,
+        )
