@@ -27,7 +27,8 @@ class Estimates:
     """What n rows say of candidates, each a mean over rows against the same base.
 
     `deviations` are those of a row's value (for Hoeffding's bound `ranges`), `slack` by how much a
-    mean may be off besides chance, `observed` what decides where nobody cares.
+    mean may be off besides chance, `observed` what decides where nobody cares. `care` says how many
+    times more one cares about a candidate: tau is divided by it.
     """
 
     means: Array
@@ -35,6 +36,7 @@ class Estimates:
     observed: Array
     slack: Array
     ranges: Array | None = None
+    care: Array | None = None
     correlation: Correlation = _unknown
 
 
@@ -97,7 +99,10 @@ class Contest:
             beaten = margins > errors
             lost_to += beaten
             undecided |= ~beaten
-            open_error = max(open_error, float(errors[~beaten].max(initial=0.0)))
+            care = 1.0
+            if estimates.care is not None:
+                care = np.maximum(estimates.care[winner], estimates.care[rest])
+            open_error = max(open_error, float((care * errors)[~beaten].max(initial=0.0)))
             closest = int(np.argmin(margins - errors))
             if margins[closest] - errors[closest] < margin - worst or margin == np.inf:
                 margin, worst = float(margins[closest]), float(errors[closest])

@@ -1,0 +1,242 @@
+"""What adding or removing one parent of a variable would be worth, from counts that grow by blocks.
+
+Every move (one more parent, or one less) has its own table of counts. All tables of a variable lie
+in one array, so that a block of rows is counted by a single bincount.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.search.contest import Estimates
+
+Array = npt.NDArray[Any]
+
+# Rows of a block that tell how the gains of two moves go together.
+PAIRED_ROWS = 2000
+# Bytes that a cell takes: its count, three places of coarser cells, its gain.
+CELL_BYTES = 40
+# To stop is for good, while what loses to another addition may still be added next: one cares more.
+# On 5 M rows of insurance 1 gives a mean log-likelihood 0.48 % below the true structure's from
+# 0.65 M rows, 5 gives 0.16 % from 2.3 M, 20 gives 0.12 % from 5.5 M.
+STOPPING_CARE = 5.0
+# A probability may be so many times smaller than the smallest that was seen: the small integer of
+# the paper's range for Hoeffding's bound.
+_UNSEEN_FACTOR = 2.0
+
+
+@dataclass(frozen=True)
+class Move:
+    """One parent more, or one less (`removes`)."""
+
+    parent: int
+    removes: bool = False
+
+
+class Tally:
+    """Counts of a variable's moves.
+
+    `fixed` are parents that never change, such as the class. Gains are mean differences of the
+    log-likelihood of a row, against the present parents.
+    """
+
+    def __init__(
+        self,
+        child: int,
+        parents: Sequence[int],
+        fixed: Sequence[int],
+        moves: Sequence[Move],
+        cards: Sequence[int],
+    ) -> None:
+        self.child, self.moves, self.n = child, list(moves), 0
+        self._family = (*fixed, *parents, child)
+        self._cards = cards
+        self._lay_out()
+        self._counts: Array = np.zeros(self.cells, np.int64)
+
+    # -- layout --------------------------------------------------------------------------------
+
+    def _lay_out(self) -> None:
+        cards = self._cards
+        shape = [cards[v] for v in self._family]
+        base = math.prod(shape)
+        # Cells of the present family (parents, x); a new parent's value comes behind.
+        cell = np.arange(base)
+        row_of = cell // shape[-1]
+        parts, joint, left, right, rest = [], [], [], [], []
+        self._factors, self._columns = [], []
+        start = joints = lefts = rights = rests = 0
+        for move in self.moves:
+            r = 1 if move.removes else cards[move.parent]
+            size = base * r
+            value, own, above = np.tile(np.arange(r), base), cell.repeat(r), row_of.repeat(r)
+            if move.removes:
+                kept_cell, kept_row = self._without(move.parent, shape)
+                places = (above, kept_cell, kept_row)
+            else:
+                places = (above * r + value, own, above)
+            sizes = [int(p.max()) + 1 for p in places]
+            joint.append(np.full(size, len(parts)))
+            left.append(places[0] + lefts)
+            right.append(places[1] + rights)
+            rest.append(places[2] + rests)
+            lefts, rights, rests = lefts + sizes[0], rights + sizes[1], rests + sizes[2]
+            parts.append(start)
+            self._factors.append(r)
+            self._columns.append(-1 if move.removes else move.parent)
+            start, joints = start + size, joints + size
+        self.cells = start
+        self._starts = np.array(parts, np.int64)
+        empty = np.zeros(0, np.int64)
+        self._move_of = np.concatenate(joint) if joint else empty
+        self._left = np.concatenate(left) if left else empty
+        self._right = np.concatenate(right) if right else empty
+        self._rest = np.concatenate(rest) if rest else empty
+        self._signs = np.array([-1.0 if m.removes else 1.0 for m in self.moves])
+
+    def _without(self, parent: int, shape: list[int]) -> tuple[Array, Array]:
+        """Cells (parents, x) and (parents) when one parent is summed out."""
+        axis = self._family.index(parent)
+        smaller = [1 if a == axis else s for a, s in enumerate(shape)]
+        cells = np.arange(math.prod(smaller)).reshape(smaller)
+        wide = np.broadcast_to(cells, shape).reshape(-1)
+        return wide, wide // shape[-1]
+
+    def keep(self, wanted: Array) -> None:
+        """Go on with some of the moves only; `wanted` says which."""
+        kept = wanted[self._move_of]
+        counts = self._counts[kept]
+        self.moves = [m for m, w in zip(self.moves, wanted.tolist(), strict=True) if w]
+        self._lay_out()
+        self._counts = counts
+
+    def reset(self) -> None:
+        """Forget all rows."""
+        self._counts[:] = 0
+        self.n = 0
+
+    # -- counting ------------------------------------------------------------------------------
+
+    def _keys(self, block: Array) -> Array:
+        """For every move and row the cell it falls into; a block has one row a variable."""
+        base = np.zeros(block.shape[1], np.int64)
+        for v in self._family:
+            base *= self._cards[v]
+            base += block[v]
+        keys = np.empty((len(self.moves), block.shape[1]), np.int64)
+        for at, (start, r, column) in enumerate(
+            zip(self._starts.tolist(), self._factors, self._columns, strict=True)
+        ):
+            if column < 0:
+                np.add(base, start, out=keys[at])
+            else:
+                np.multiply(base, r, out=keys[at])
+                keys[at] += start
+                keys[at] += block[column]
+        return keys
+
+    def add(self, block: Array, sign: int = 1) -> None:
+        """Count the rows of a block, or take them out again."""
+        if self.moves:
+            keys = self._keys(block)
+            self._counts += sign * np.bincount(keys.reshape(-1), minlength=self.cells)
+        self.n += sign * block.shape[1]
+
+    # -- what the counts say -------------------------------------------------------------------
+
+    def gains(self) -> Array:
+        """For every cell what its rows gain by its move."""
+        n = self._counts.astype(float)
+        seen = n > 0
+        out = np.zeros(self.cells)
+        logs = np.log(n, out=np.zeros(self.cells), where=seen)
+        for places, sign in ((self._left, -1.0), (self._right, -1.0), (self._rest, 1.0)):
+            sums = np.bincount(places, weights=n)
+            safe = np.log(np.maximum(sums, 1.0))
+            logs += sign * safe[places]
+        np.multiply(logs, self._signs[self._move_of], out=out, where=seen)
+        return out
+
+    def estimates(self, recent: Array, rivals: int) -> Estimates:
+        """Means, deviations and ranges of the moves and, last, of no move at all.
+
+        `recent` are rows by which two moves are compared, `rivals` how many candidates there are.
+        """
+        m, n = len(self.moves), self.n
+        gains, counts = self.gains(), self._counts.astype(float)
+        sums = np.bincount(self._move_of, weights=counts * gains, minlength=m) / n
+        squares = np.bincount(self._move_of, weights=counts * gains**2, minlength=m) / n
+        # The likelihood of the rows that made it flatters a table by half a row's weight for every
+        # free cell that was filled (Miller and Madow): taken off, and not trusted either.
+        free = self._free_cells()
+        bias = free / (2 * n)
+        deviations = np.sqrt(np.maximum(squares - sums**2, 0.0))
+        # What was observed is the BD score to its leading terms. The best of many that are worth
+        # nothing looks good by chance: an addition must make up for how many there were to choose.
+        luck = np.where(self._signs > 0, math.log(max(1, rivals)) / n, 0.0)
+        penalty = free * math.log(n) / (2 * n) + luck
+        return Estimates(
+            means=np.append(sums - self._signs * bias, 0.0),
+            deviations=np.append(deviations, 0.0),
+            observed=np.append(sums - self._signs * penalty, 0.0),
+            slack=np.append(bias, 0.0),
+            ranges=np.append(self._ranges(), 0.0),
+            care=np.append(np.ones(m), STOPPING_CARE),
+            correlation=_Correlation(self, gains, recent),
+        )
+
+    def _free_cells(self) -> Array:
+        """Free parameters that a move adds (or would take away), of cells that rows fell into."""
+        seen = (self._counts > 0).astype(float)
+        m = len(self.moves)
+        found = np.bincount(self._move_of, weights=seen, minlength=m).astype(float)
+        for places, sign in ((self._left, -1.0), (self._right, -1.0), (self._rest, 1.0)):
+            filled = np.bincount(places, weights=seen) > 0
+            owner = np.zeros(len(filled), np.int64)
+            owner[places] = self._move_of
+            found += sign * np.bincount(owner, weights=filled, minlength=m)
+        return np.maximum(found, 0.0)
+
+    def _ranges(self) -> Array:
+        """The range of a row's gain, by the smallest probability that was seen."""
+        above = np.bincount(self._left, weights=self._counts)[self._left] if self.cells else 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p = np.where(self._counts > 0, self._counts / above, 1.0)
+        smallest = np.ones(len(self.moves))
+        np.minimum.at(smallest, self._move_of, p)
+        found: Array = np.log(_UNSEEN_FACTOR / smallest)
+        return found
+
+    def row_gains(self, gains: Array, rows: Array) -> Array:
+        """For every move and row of a block what the row gains."""
+        found: Array = gains[self._keys(rows)]
+        return found
+
+
+class _Correlation:
+    """How the gains of two moves go together, over some rows; worked out when it is asked for."""
+
+    def __init__(self, tally: Tally, gains: Array, rows: Array) -> None:
+        self._tally, self._gains, self._rows = tally, gains, rows
+        self._standard: Array | None = None
+
+    def __call__(self, one: int, others: Array) -> Array:
+        if self._standard is None:
+            found = self._tally.row_gains(self._gains, self._rows)
+            self._standard = np.vstack([standardised(found), np.zeros(found.shape[1])])
+        found = self._standard[others] @ self._standard[one]
+        return np.clip(found, -1.0, 1.0)
+
+
+def standardised(values: Array) -> Array:
+    """Each line less its mean and of length one, or zero where it does not vary."""
+    centred = values - values.mean(axis=1, keepdims=True)
+    length = np.sqrt((centred**2).sum(axis=1, keepdims=True))
+    found: Array = np.divide(centred, length, out=np.zeros_like(centred), where=length > 1e-12)
+    return found

@@ -1,0 +1,211 @@
+"""VFBN1: hill climbing whose every step is decided by SelectCandidates, on rows of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.search.blocks import RowStream
+from sqlbn.search.bounds import Rule
+from sqlbn.search.changes import changes_of
+from sqlbn.search.contest import Contest, Estimates, Verdict
+from sqlbn.search.decisions import Decision, Log
+from sqlbn.search.graph import Change, Graph, Limits
+from sqlbn.search.tallies import PAIRED_ROWS, STOPPING_CARE, Move, Tally, standardised
+
+Array = npt.NDArray[Any]
+
+
+def vfbn1(
+    stream: RowStream,
+    cards: Sequence[int],
+    fixed: Sequence[int],
+    rule: Rule,
+    limits: Limits,
+    most_cells: int,
+    log: Log,
+    graph: Graph,
+    advance: Callable[[], None] = lambda: None,
+) -> None:
+    """Improve a graph step by step; `most_cells` is what the table of one move may have."""
+    while True:
+        step = _Step(graph, cards, fixed, rule, limits, most_cells)
+        if not step.changes:
+            return
+        verdict = None
+        while verdict is None:
+            block = stream.next_block()
+            log.rows_read += block.shape[1]
+            verdict = step.look(block, stream.rows)
+        change = step.change(verdict.winners[0])
+        log.decisions.append(Decision.of(change, verdict, log.rows_read))
+        if change.action == "none":
+            return
+        graph.apply(change)
+        limits.changed(change)
+        advance()
+
+
+class _Step:
+    """All changes of one step. A change is one move, a reversal two of different variables."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        cards: Sequence[int],
+        fixed: Sequence[int],
+        rule: Rule,
+        limits: Limits,
+        most_cells: int,
+    ) -> None:
+        self.changes: list[Change] = []
+        self._parts: list[list[tuple[int, Move]]] = []
+        moves: dict[int, dict[Move, None]] = {}
+        sizes = _Sizes(graph, cards, fixed)
+        for change in changes_of(graph, limits):
+            parts = _parts_of(change)
+            if any(sizes.cells(child, move) > most_cells for child, move in parts):
+                continue
+            self.changes.append(change)
+            self._parts.append(parts)
+            for child, move in parts:
+                moves.setdefault(child, {})[move] = None
+        self._tallies = [
+            Tally(child, graph.parents[child], fixed, list(wanted), cards)
+            for child, wanted in sorted(moves.items())
+        ]
+        self._contest = Contest(len(self.changes) + 1, rule)
+        self._living = len(self.changes) + 1
+        self._first, self._second = self._places()
+        self.n = 0
+
+    def change(self, candidate: int) -> Change:
+        """What a candidate stands for; the last one changes nothing."""
+        return self.changes[candidate] if candidate < len(self.changes) else Change("none", 0)
+
+    def look(self, block: Array, rows: int) -> Verdict | None:
+        """Count a block; the verdict if there is one."""
+        self._let_go()
+        for tally in self._tallies:
+            tally.add(block)
+        self.n += block.shape[1]
+        found = self._estimates(block[:, :PAIRED_ROWS])
+        return self._contest.check(self.n, found, exhausted=self.n >= rows)
+
+    def _let_go(self) -> None:
+        """No longer count what no living change needs."""
+        alive = self._contest.alive
+        if self._living == int(alive.sum()):
+            return
+        self._living = int(alive.sum())
+        needed = {part for at in np.flatnonzero(alive[:-1]) for part in self._parts[at]}
+        for tally in self._tallies:
+            wanted = np.array([(tally.child, m) in needed for m in tally.moves], bool)
+            if not wanted.all():
+                tally.keep(wanted)
+        self._tallies = [t for t in self._tallies if t.moves]
+        self._first, self._second = self._places()
+
+    def _places(self) -> tuple[Array, Array]:
+        """For every change where its moves stand; behind all stands one that is worth nothing."""
+        places: dict[tuple[int, Move], int] = {}
+        for tally in self._tallies:
+            for move in tally.moves:
+                places[tally.child, move] = len(places)
+        nothing = len(places)
+        both = np.full((len(self._parts), 2), nothing, np.int64)
+        for at, parts in enumerate(self._parts):
+            for which, part in enumerate(parts):
+                both[at, which] = places.get(part, nothing)
+        return both[:, 0], both[:, 1]
+
+    def _estimates(self, recent: Array) -> Estimates:
+        found = [t.estimates(recent, len(self.changes)) for t in self._tallies]
+        first, second = self._first, self._second
+
+        def joined(name: str) -> Array:
+            """Of every change the sum over its moves; nothing for what was dropped."""
+            values = [getattr(e, name)[:-1] for e in found]
+            flat = np.concatenate([*values, [0.0]])
+            whole: Array = np.append(flat[first] + flat[second], 0.0)
+            return whole
+
+        rows = _RowGains(self._tallies, first, second, recent)
+        return Estimates(
+            means=joined("means"),
+            deviations=self._deviations(joined("deviations"), rows),
+            observed=joined("observed"),
+            slack=joined("slack"),
+            ranges=joined("ranges"),
+            care=np.append(np.ones(len(first)), STOPPING_CARE),
+            correlation=rows.correlation,
+        )
+
+    def _deviations(self, sums: Array, rows: _RowGains) -> Array:
+        """Those of changes: what one move of a reversal takes the other mostly gives back."""
+        twofold = np.flatnonzero(self._second < self._second.max(initial=0))
+        twofold = twofold[self._contest.alive[twofold]]
+        if len(twofold):
+            sums[twofold] *= rows.cancelling(twofold)
+        return sums
+
+
+class _RowGains:
+    """What every change gains on some rows; worked out when it is asked for."""
+
+    def __init__(self, tallies: Sequence[Tally], first: Array, second: Array, rows: Array) -> None:
+        self._tallies, self._first, self._second, self._rows = tallies, first, second, rows
+        self._moves: Array | None = None
+
+    def _of_moves(self) -> Array:
+        if self._moves is None:
+            parts = [t.row_gains(t.gains(), self._rows) for t in self._tallies]
+            self._moves = np.vstack([*parts, np.zeros((1, self._rows.shape[1]))])
+        return self._moves
+
+    def _of(self, changes: Array) -> Array:
+        moves = self._of_moves()
+        inside = changes < len(self._first)  # the last candidate, no change, gains nothing
+        rows = np.zeros((len(changes), self._rows.shape[1]))
+        places = changes[inside]
+        rows[inside] = moves[self._first[places]] + moves[self._second[places]]
+        return rows
+
+    def cancelling(self, changes: Array) -> Array:
+        """The deviation of a sum of two moves, as a share of the sum of their deviations."""
+        moves = self._of_moves()
+        apart = moves[self._first[changes]].std(axis=1) + moves[self._second[changes]].std(axis=1)
+        together = self._of(changes).std(axis=1)
+        share: Array = np.divide(together, apart, out=np.ones(len(changes)), where=apart > 1e-12)
+        return np.minimum(share, 1.0)
+
+    def correlation(self, one: int, others: Array) -> Array:
+        """How the gains of two changes go together."""
+        unit = standardised(self._of(np.append(others, one)))
+        return np.clip(unit[:-1] @ unit[-1], -1.0, 1.0)
+
+
+class _Sizes:
+    """Cells of the table that a move needs."""
+
+    def __init__(self, graph: Graph, cards: Sequence[int], fixed: Sequence[int]) -> None:
+        self._cards = cards
+        self._base = [
+            int(np.prod([cards[v] for v in (*fixed, *parents, child)], dtype=object))
+            for child, parents in enumerate(graph.parents)
+        ]
+
+    def cells(self, child: int, move: Move) -> int:
+        """As many as the family has after the move, or before it where it removes a parent."""
+        return self._base[child] * (1 if move.removes else self._cards[move.parent])
+
+
+def _parts_of(change: Change) -> list[tuple[int, Move]]:
+    assert change.parent is not None
+    if change.action == "add":
+        return [(change.child, Move(change.parent))]
+    gone = (change.child, Move(change.parent, removes=True))
+    return [gone] if change.action == "delete" else [gone, (change.parent, Move(change.child))]
