@@ -30,6 +30,7 @@ from sqlbn.model import Model
 from sqlbn.options import FitOptions, fit_options
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
+from sqlbn.sources.classless import with_class_of
 from sqlbn.store import StoreFile
 from sqlbn.store.spec import read_spec
 
@@ -101,7 +102,7 @@ def open_for_fit(
     used: Callable[[str], bool] = options.uses
     if pattern is not None:
         used = pattern.encoding.uses
-    return open_source(
+    source = open_source(
         engine,
         data,
         table=options.table,
@@ -109,6 +110,7 @@ def open_for_fit(
         where=options.where,
         used=used,
     )
+    return with_class_of(source, options.target)
 
 
 def fit(

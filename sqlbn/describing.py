@@ -20,6 +20,7 @@ from sqlbn.encode.variables import PartCounts, Variable, variable_columns, varia
 from sqlbn.options import FitOptions
 from sqlbn.preparing import Prepared
 from sqlbn.progress import Progress
+from sqlbn.sources.classless import NO_CLASS
 from sqlbn.store.spec import FORMAT
 from sqlbn.structure.information import Information
 from sqlbn.structure.parents import Structure
@@ -105,7 +106,7 @@ def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dic
         "learner": learner.name,
         "options": {**learner.options(), **options.discretisation.options()},
         **({"elementary": prepared.learned.coarse} if prepared.learned.coarse else {}),
-        "target": training.target,
+        "target": "" if training.target == NO_CLASS else training.target,
         "target_type": plain_type(prepared.class_book.sql_type),
         "m": options.smoothing.m,
         "backoff": options.smoothing.backoff,

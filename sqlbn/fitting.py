@@ -39,6 +39,7 @@ from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.loo_losses import Loss
 from sqlbn.scoring.parameters import FactorTables
 from sqlbn.scoring.smoothing import Smoothing
+from sqlbn.search.networks import search_network
 from sqlbn.selecting import (
     chosen_loss,
     fixed_average_loss,
@@ -149,6 +150,8 @@ def _way_of(learner: Learner) -> Callable[[Job], Fitted]:
         return _fit_average
     if learner.weighing is not None:
         return _fit_weighed
+    if learner.searching is not None:
+        return _fit_network
     return _fit_collection if learner.collecting is not None else _fit_product
 
 
@@ -236,6 +239,24 @@ def _fit_weighed(job: Job) -> Fitted:
     structure = learner.structure(info)
     smoothing = options.smoothing
     finish_product(counts, prepared.books, info, structure, smoothing, progress, shape.weights)
+    return Fitted(chosen)
+
+
+def _fit_network(job: Job) -> Fitted:
+    """A product whose parents a search has found; the decisions are a table of their own."""
+    draft, encoded, prepared = job.draft, job.encoded, job.prepared
+    options, progress, shape = job.options, job.progress, job.shape
+    searching = options.make_learner().searching
+    assert searching is not None
+    info, chosen = _information(job), dict[str, Any]()
+    if shape is None:
+        found = search_network(draft.engine, encoded, searching, progress)
+        found.log.write(draft, [book.name for book in prepared.books])
+        shape, chosen = Shape.whole(found.structure), found.chosen
+    families = shape.families
+    with progress.stage("parameters", "counting parameters", encoded.rows, len(families)):
+        counts = count_families(draft, encoded, families, advance=progress.advance)
+    finish_product(counts, prepared.books, info, shape.structure, options.smoothing, progress)
     return Fitted(chosen)
 
 

@@ -48,8 +48,8 @@ class Model:
 
     @property
     def target(self) -> str:
-        """The column that is predicted."""
-        return self._spec.target.name
+        """The column that is predicted; empty for a network without one."""
+        return self._spec.meta["target"]
 
     @property
     def classes(self) -> pa.Table:
@@ -108,6 +108,13 @@ class Model:
         return self._table("terms", "rowid")
 
     @property
+    def decisions(self) -> pa.Table | None:
+        """`step, variable, action, parent, …, rows, margin, bound, delta, reason` of a search."""
+        if "decisions" not in self._draft.names():
+            return None
+        return self._table("decisions", "step")
+
+    @property
     def loocv(self) -> pa.Table | None:
         """`k, n_attributes, loss, value`: the leave-one-out surface of a selective learner."""
         if "loocv" not in self._draft.names():
@@ -124,6 +131,12 @@ class Model:
 
     def __repr__(self) -> str:
         learner, target = self._spec.meta["learner"], self._spec.target.name
+        if not self._spec.has_class:
+            arcs = sum(map(len, self._spec.parents))
+            return (
+                f"<sqlbn network by {learner}: {len(self._spec.selected)} variables, {arcs} arcs, "
+                f"{int(self._spec.meta['rows']):,} rows>"
+            )
         return (
             f"<sqlbn model: {learner} of {target!r}, {len(self._spec.class_names)} classes, "
             f"{len(self._spec.selected)} attributes, {int(self._spec.meta['rows']):,} rows>"
@@ -184,6 +197,7 @@ class Model:
         order_by: Sequence[str] = (),
     ) -> tuple[str, bool]:
         source = open_source(self._engine, data, table=table, query=query, where=where)
+        self._spec.require_class()
         source = rescannable(self._engine, self._spec, source)
         if out is not None and any(is_same(out, file.path) for file in source.files):
             raise OptionError(f"--out {out} is a file that is read; write to another")
@@ -204,6 +218,7 @@ class Model:
     ) -> Evaluation:
         """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`."""
         source = open_source(self._engine, data, table=table, query=query, where=where)
+        self._spec.require_class()
         return evaluate_source(self._draft, self._spec, source, weight, ranking)
 
     def update(self, data: Any, **options: Any) -> Change:

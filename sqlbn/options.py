@@ -21,6 +21,7 @@ from sqlbn.learners.base import Smooths
 from sqlbn.learners.registry import smoothed_learners, switch
 from sqlbn.scoring.smoothing import Backoff, Smoothing, checked_estimate, checked_missing
 from sqlbn.sources import Source
+from sqlbn.sources.classless import NO_CLASS
 
 DEFAULT_LEARNER = "skdb"
 
@@ -46,6 +47,7 @@ class FitOptions:
     parents_from_first: int | None = None
     parents: Mapping[str, Any] | None = None
     map: bool | None = None
+    search: Mapping[str, Any] | None = None
     estimate: str | None = None
     missing: str | None = None
     loocv_sample: int | None = None
@@ -79,6 +81,8 @@ class FitOptions:
         if both:
             raise OptionError(f"{sorted(both)[0]!r} cannot be both --categorical and --numeric")
         learner = self.make_learner()
+        if self.target == NO_CLASS:
+            self._check_classless(learner)
         for option, useful in (
             ("loocv_sample", learner.selection is not None),
             ("structure_sample", learner.uses_pairs and learner.collecting is None),
@@ -88,10 +92,22 @@ class FitOptions:
                 raise OptionError(f"{switch(option)} {size}: give at least 1 row")
             if size is not None and not useful:
                 raise OptionError(f"{switch(option)} does nothing for the learner {self.learner}")
+        if learner.searching is not None and self.weight is not None:
+            raise OptionError(
+                f"--weight is not for the learner {self.learner}: its bounds are about rows that "
+                "count alike"
+            )
         backs_off = learner.has_backoff and learner.averaging is None
         if not backs_off and self.backoff != "cell":
             raise OptionError(f"--backoff does nothing for the learner {self.learner}")
         self._check_smoothing(learner)
+
+    def _check_classless(self, learner: Learner) -> None:
+        """Refuse what needs a class where there is none."""
+        if learner.searching is None:
+            raise OptionError(f"the learner {self.learner} needs a target; give --target")
+        if self.method != "ef":
+            raise OptionError(f"--discretise {self.method} needs a target; use ef without one")
 
     def _check_encoding(self) -> None:
         """Refuse a way of cutting columns that is not known or cannot be chosen."""
@@ -155,6 +171,7 @@ class FitOptions:
             parents_from_first=self.parents_from_first,
             parents=self.parents,
             map=self.map or None,
+            search=self.search,
         )
 
     @property

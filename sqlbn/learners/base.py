@@ -11,6 +11,7 @@ from sqlbn.counts.cover import Family
 from sqlbn.errors import OptionError
 from sqlbn.scoring.loo_losses import LOSSES, Loss
 from sqlbn.scoring.smoothing import Estimate, Missing
+from sqlbn.search.options import SearchOptions
 from sqlbn.structure.forest import Score
 from sqlbn.structure.given import Given
 from sqlbn.structure.information import Information, single_families
@@ -69,6 +70,14 @@ class Weighing:
 
 
 @dataclass(frozen=True)
+class Searching:
+    """Parents from a search over networks, by one of the methods hgc, vfbn1 and vfbn2."""
+
+    method: str
+    options: SearchOptions
+
+
+@dataclass(frozen=True)
 class Smooths:
     """The estimate and the policy for missing values that a learner has unless told otherwise."""
 
@@ -119,6 +128,11 @@ class Learner(ABC):
     @property
     def weighing(self) -> Weighing | None:
         """How attributes get weights; None where each counts in full."""
+        return None
+
+    @property
+    def searching(self) -> Searching | None:
+        """How parents are searched for; None where counts of pairs tell them."""
         return None
 
     @property

@@ -12,6 +12,7 @@ from sqlbn.learners.collections import Collection, Fanc, Spc, Spcr, Tc
 from sqlbn.learners.fan import Fan
 from sqlbn.learners.kdb import Kdb
 from sqlbn.learners.nb import NaiveBayes
+from sqlbn.learners.networks import Hgc, Vfbn1, Vfbn2
 from sqlbn.learners.skdb import Skdb
 from sqlbn.learners.snb import Snb
 from sqlbn.learners.superparent import SuperParent
@@ -20,7 +21,8 @@ from sqlbn.learners.tan import Tan
 LEARNERS: dict[str, type[Learner]] = {
     c.name: c
     for c in (
-        NaiveBayes, Tan, Kdb, Skdb, Ande, Fan, SuperParent, Fanc, Spc, Spcr, Tc, Collection, Snb
+        NaiveBayes, Tan, Kdb, Skdb, Ande, Fan, SuperParent, Fanc, Spc, Spcr, Tc, Collection, Snb,
+        Hgc, Vfbn1, Vfbn2,
     )
 }  # fmt: skip
 
@@ -39,6 +41,9 @@ _MAKERS: dict[str, Callable[..., Learner]] = {
     "tc": Tc,
     "collection": Collection,
     "snb": Snb,
+    "hgc": Hgc,
+    "vfbn1": Vfbn1,
+    "vfbn2": Vfbn2,
 }
 _TAKES: dict[str, set[str]] = {
     "nb": set(),
@@ -54,6 +59,9 @@ _TAKES: dict[str, set[str]] = {
     "tc": {"order", "parents_from_first"},
     "collection": {"parents"},
     "snb": {"map"},
+    "hgc": {"search"},
+    "vfbn1": {"search"},
+    "vfbn2": {"search"},
 }
 
 

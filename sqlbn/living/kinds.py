@@ -91,6 +91,9 @@ class Kind(ABC):
         """The best shape that the counts at hand can fill."""
         living, notes = self.living, list(self._selection_notes())
         learner = living.options.make_learner()
+        if learner.searching is not None:
+            notes.append("the structure stays as it is: it was searched for in rows, not in counts")
+            return Rederived(living.shape, tuple(notes))
         if learner.uses_pairs and not living.has_pairs:
             notes.append("the structure stays as it is: pairs of attributes are not stored")
             return Rederived(living.shape, tuple(notes))

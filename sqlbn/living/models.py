@@ -36,7 +36,7 @@ def options_of(spec: ModelSpec) -> FitOptions:
     if learner.smooths is not None:
         options |= {"estimate": smoothing.estimate, "missing": smoothing.missing}
     return FitOptions(
-        target=meta["target"],
+        target=spec.target.name,
         learner=meta["learner"],
         m=smoothing.m,
         backoff="parents" if smoothing.backoff == "parents" else "cell",

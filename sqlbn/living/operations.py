@@ -12,6 +12,7 @@ from sqlbn.living.changing import Change, Changed, forget, merge, update
 from sqlbn.living.models import LivingModel
 from sqlbn.progress import Progress
 from sqlbn.sources import open_source
+from sqlbn.sources.classless import with_class_of
 from sqlbn.store import StoreFile
 from sqlbn.store.spec import read_spec
 
@@ -42,6 +43,7 @@ def change_rows(
         where=where,
         used=model.encoding.uses,
     )
+    source = with_class_of(source, model.spec.target.name)
     condition = condition_of(where, table, query)
     return ROWS[action](model, source, condition, again, progress or Progress())
 

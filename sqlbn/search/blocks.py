@@ -43,6 +43,12 @@ class RowStream:
         self._hash_end = 0  # hashes below this were fetched in this turn
         self._next = _FIRST_ROWS
 
+    def first_block(self) -> Array:
+        """The rows that the next block will have, without taking them."""
+        block = self.next_block()
+        self.position -= block.shape[1]
+        return block
+
     def next_block(self) -> Array:
         """The next rows: a whole block, or what is left of this turn."""
         place = self.position % self.rows

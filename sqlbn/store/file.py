@@ -206,6 +206,8 @@ class StoreFile:
             for position in spec.selected:
                 view = qualified(catalog, name, f"cpt_{spec.books[position].name}")
                 engine.execute(f"CREATE VIEW {view} AS {spec.cpt_sql(position, None)}")
+            if not spec.has_class:
+                return
             # The inner FROM is for duckdb 1.1, which cannot give query_table an alias.
             query = prediction_sql(spec.scorer(None), "(FROM query_table(tbl))", reorder=True)
             macro = qualified(catalog, name, "predict")

@@ -13,7 +13,7 @@ from sqlbn.encode.books import class_codebook
 from sqlbn.encode.categories import with_categories
 from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.types import plain_type, type_group
-from sqlbn.errors import ColumnError, StoreError
+from sqlbn.errors import ColumnError, OptionError, StoreError
 from sqlbn.quoting import literal, relation_sql
 from sqlbn.scoring.collected import Collected
 from sqlbn.scoring.estimates import log_prior
@@ -21,6 +21,7 @@ from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.query import Scorer
 from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.scoring.superparents import SuperParents
+from sqlbn.sources.classless import NO_CLASS
 from sqlbn.store.supers import read_supers
 from sqlbn.store.terms import read_collected
 from sqlbn.templates import render
@@ -59,6 +60,19 @@ class ModelSpec:
     factors: tuple[Factor, ...]
     supers: SuperParents | None = None
     collected: Collected | None = None
+
+    @property
+    def has_class(self) -> bool:
+        """Whether the model predicts anything; a network without a target does not."""
+        return self.target.name != NO_CLASS
+
+    def require_class(self) -> None:
+        """An error where there is nothing to predict."""
+        if not self.has_class:
+            raise OptionError(
+                "the network has no class to predict: learn it with --target, "
+                "or ask it with `sqlbn network query`"
+            )
 
     @property
     def smoothing(self) -> Smoothing:
@@ -120,7 +134,7 @@ class ModelSpec:
                 }
             )
         n_values = smoothing.n_values(self.books[position].n_values, self.books[position].missing)
-        return render(
+        table = render(
             "cpt",
             axes=axes,
             class_code=unpacked_sql("key", 1, radices[-1]),
@@ -130,6 +144,7 @@ class ModelSpec:
             m=literal(smoothing.m_of(n_values)),
             share=literal(smoothing.share_of(n_values)),
         )
+        return table if self.has_class else f"SELECT * EXCLUDE (class) FROM ({table})"
 
     def position(self, attribute: str) -> int:
         """The position of a selected attribute by its name."""
@@ -209,7 +224,10 @@ def _read_spec(draft: Draft) -> ModelSpec:
     books, factors, smoothing = _read_books(draft), _read_factors(draft), Smoothing.of_meta(meta)
     return ModelSpec(
         meta=meta,
-        target=class_codebook(meta["target"], plain_type(meta["target_type"]), names),
+        # A network without a class says so by an empty target.
+        target=class_codebook(
+            meta["target"] or NO_CLASS, plain_type(meta["target_type"]), names
+        ),
         class_names=names,
         class_counts=tuple(float(row[1]) for row in classes),
         probability_columns=tuple(str(row[2]) for row in classes),

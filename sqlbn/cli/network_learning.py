@@ -1,0 +1,152 @@
+"""`sqlbn network learn`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sqlbn.cli import options as opt
+from sqlbn.cli.state import STATE
+from sqlbn.cli.text import text_table
+from sqlbn.model import Model
+from sqlbn.networks import learning
+from sqlbn.quoting import identifier, literal
+
+# What a fit takes and a search for a network has no use for.
+_NOT_HERE = (
+    "learner", "k", "kmax", "select", "loss", "n", "subsumption", "weighted", "min_count",
+    "attributes", "score", "superparent", "order", "parents_from_first", "parents", "map",
+    "loocv_sample", "structure_sample", "backoff", "encodings", "weight",
+)  # fmt: skip
+
+
+@opt.learning(*_NOT_HERE)
+def learn(
+    data: opt.Data,
+    options: dict[str, Any],
+    method: Annotated[
+        str,
+        typer.Option(
+            "--method",
+            help="hgc: hill climbing on all rows; vfbn1: each of its steps from as few rows as the "
+            "bound asks for; vfbn2: so for every variable at a time, the fastest.",
+        ),
+    ] = "vfbn2",
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target", "-t", help="A class, parent of all others: the network then predicts it."
+        ),
+    ] = None,
+    store: opt.Store = Path("models.duckdb"),
+    name: opt.Name = "network",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite a model of that name.")
+    ] = False,
+    score: Annotated[
+        str | None, typer.Option("--score", help="hgc: bdeu, k2 or bic. [default: bdeu]")
+    ] = None,
+    ess: Annotated[
+        float | None,
+        typer.Option("--ess", help="hgc: rows that BDeu's prior is worth. [default: 1]"),
+    ] = None,
+    bound: Annotated[
+        str | None,
+        typer.Option("--bound", help="vfbn: normal or hoeffding. [default: normal]"),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            "--delta", help="vfbn: probability of error of one comparison. [default: 1e-9]"
+        ),
+    ] = None,
+    delta_star: Annotated[
+        float | None,
+        typer.Option("--delta-star", help="vfbn: instead, that of all decisions together."),
+    ] = None,
+    tau: Annotated[
+        float | None,
+        typer.Option(
+            "--tau",
+            help="vfbn: a difference nobody cares about, as a share of the mean log-likelihood "
+            "without arcs. [default: 0.0005]",
+        ),
+    ] = None,
+    block: Annotated[
+        int | None,
+        typer.Option("--block", help="vfbn: rows between two looks. [default: 10000]"),
+    ] = None,
+    max_parameters: Annotated[
+        int, typer.Option("--max-parameters", help="Free parameters a table may have.")
+    ] = 10_000,
+    max_parents: Annotated[
+        int | None, typer.Option("--max-parents", help="Parents a variable may have.")
+    ] = None,
+    max_changes: Annotated[
+        int,
+        typer.Option("--max-changes", help="How often the arc between two variables may change."),
+    ] = 2,
+    as_json: opt.Json = False,
+) -> None:
+    """Learn a Bayesian network and store it as tables. Ctrl-C keeps what was found so far."""
+    with learning.learn(
+        data,
+        method,
+        target=target,
+        store=store,
+        name=name,
+        replace=replace,
+        progress=STATE.progress(),
+        score=score,
+        ess=ess,
+        bound=bound,
+        delta=delta,
+        delta_star=delta_star,
+        tau=tau,
+        block=block,
+        max_parameters=max_parameters,
+        max_parents=max_parents,
+        max_changes=max_changes,
+        **options,
+    ) as model:
+        if as_json:
+            arcs = model.parents.select(["parent", "attribute"]).to_pylist()
+            told = [{"from": a["parent"], "to": a["attribute"]} for a in arcs]
+            typer.echo(json.dumps({"name": name, "store": str(store), **model.meta, "arcs": told}))
+        elif not STATE.quiet:
+            print_network(model)
+            place = f"ATTACH {literal(str(store))} AS m; USE m.{identifier(name)};"
+            typer.echo(f"\nStored as {name!r} in {store}. In SQL:")
+            typer.echo(f"  {place} FROM decisions;")
+
+
+def print_network(model: Model) -> None:
+    """The arcs by variable, and what the search says of itself."""
+    above: dict[str, list[str]] = {n: [] for n in model.attributes.column("attribute").to_pylist()}
+    for row in model.parents.to_pylist():
+        above[row["attribute"]].append(row["parent"])
+    rows = [(child, ", ".join(parents) or "-") for child, parents in above.items()]
+    typer.echo(text_table(["variable", "parents"], rows))
+    typer.echo(f"\n{summary(model)}")
+
+
+def summary(model: Model) -> str:
+    """One or two lines about a search."""
+    meta = model.meta
+    found = (
+        f"{meta['arcs']} arcs by {meta['learner']}: {meta['structure_steps']} decisions from "
+        f"{meta['structure_rows']:,} rows read, of {meta['rows']:,}"
+    )
+    decisions = model.decisions
+    if "delta_star" in meta and decisions is not None:
+        reasons = decisions.column("reason").to_pylist()
+        found += (
+            f"\n{reasons.count('bound')} of them by the bound, {reasons.count('tie')} ties, "
+            f"{reasons.count('exhausted')} with all rows; delta* achieved {meta['delta_star']:.2g}"
+        )
+    if meta.get("interrupted"):
+        found += "\nThe search was interrupted: more arcs may be worth having."
+    return found

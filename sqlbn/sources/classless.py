@@ -1,0 +1,33 @@
+"""Rows without a class: a column that is the same everywhere stands in for it.
+
+A network without a target is then a classifier of one class, and everything that counts, stores and
+updates classifiers serves it too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlbn.errors import ColumnError
+from sqlbn.quoting import identifier
+from sqlbn.sources.relation import Source
+
+NO_CLASS = "sqlbn_no_class"
+
+
+def without_class(source: Source) -> Source:
+    """The source with the column that stands in for a class."""
+    if any(name.lower() == NO_CLASS for name in source.columns):
+        raise ColumnError(f"the column {NO_CLASS!r} of {source.label} is in the way; rename it")
+    return replace(
+        source,
+        relation=f"(SELECT *, '' AS {identifier(NO_CLASS)} FROM {source.relation})",
+        columns={**source.columns, NO_CLASS: "VARCHAR"},
+        # The numbers of rows are not seen from outside.
+        row_key=None,
+    )
+
+
+def with_class_of(source: Source, target: str) -> Source:
+    """The source as a model of this target needs it."""
+    return without_class(source) if target == NO_CLASS else source
