@@ -149,6 +149,9 @@ def _product(network: Network, factors: Sequence[_Factor], axes: tuple[int, ...]
         order = sorted(range(len(factor.variables)), key=lambda a: axes.index(factor.variables[a]))
         turned = np.transpose(factor.table, order)
         result *= turned[tuple(slice(None) if v in factor.variables else None for v in axes)]
+        top = result.max(initial=0.0)
+        if top > 0:  # the scale is lost at the end anyway; much evidence would round to 0
+            result /= top
     return result
 
 

@@ -38,9 +38,7 @@ def read_network(
     return GivenNetwork(bif if isinstance(bif, Network) else read_bif(bif))
 
 
-def is_stored(
-    bif: str | Path | Network | None, store: str | Path | None, name: str | None
-) -> bool:
+def is_stored(bif: str | Path | Network | None, store: str | Path | None, name: str | None) -> bool:
     """Whether a stored model is meant; an error where not exactly one network is named."""
     if bif is not None and (store is not None or name is not None):
         raise OptionError("give --bif FILE, or --store FILE --name NAME, not both")

@@ -141,7 +141,8 @@ class _Reader:
         sums = table.sum(axis=-1, keepdims=True)
         if self._smoothing.backoff == "cell" and (np.abs(sums - 1) > _ROUNDING).any():
             self._divided.append(self._spec.books[position].name)
-        return table / sums
+        table /= sums
+        return table
 
     def _logs(self, position: int, family: Sequence[int]) -> Array:
         """ln P as scoring has it, a slot for unseen values on every axis but the class."""
