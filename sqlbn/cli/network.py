@@ -39,7 +39,7 @@ def score(
     name: opt.NetworkName = None,
     as_json: opt.Json = False,
 ) -> None:
-    """How well a network explains rows: the mean of the natural logarithm of P(row).
+    """Mean natural-log likelihood of rows: how well a network explains them.
 
     Columns are found by the variables' names. With --bif, rows with a value or a combination of
     probability 0 are counted and left out; a stored model has a probability for values it never
@@ -77,7 +77,9 @@ def query(
     quiet: opt.Quiet = False,
     traceback: opt.Traceback = False,
 ) -> None:
-    """P(variables | evidence), exact: sqlbn network query --bif asia.bif --of lung --given xray=no
+    """P(variables | evidence), exact.
+
+    For example: sqlbn network query --bif asia.bif --of lung --given smoke=yes --given xray=no
 
     The states of a stored model are its categories, intervals and groups as `sqlbn show --cpt`
     prints them; a missing value is '?'.

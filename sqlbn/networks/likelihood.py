@@ -72,10 +72,11 @@ def network_likelihood(
     try:
         blocks = plan(list(tables), encoded)
         with progress.stage("count", "counting families", encoded.rows, len(blocks)):
-            impossible = _impossible_cells(engine, encoded, blocks, tables)
-            if impossible:
+            total, impossible = _counted(engine, encoded, blocks, tables, progress)
+        if impossible:
+            with progress.stage("possible", "counting possible rows", 0, len(blocks)):
                 encoded = _possible(engine, encoded, impossible, scorer.books)
-            total = _total(engine, encoded, blocks, tables, progress)
+                total, _ = _counted(engine, encoded, blocks, tables, progress)
         return Likelihood(total, rows, rows - encoded.rows)
     finally:
         discard(engine, encoded)
@@ -108,7 +109,7 @@ def model_likelihood(
         )
         blocks = plan(list(tables), encoded)
         with progress.stage("count", "counting families", encoded.rows, len(blocks)):
-            total = _total(engine, encoded, blocks, tables, progress)
+            total, _ = _counted(engine, encoded, blocks, tables, progress)
         with progress.stage("chains", "looking up large tables"):
             total += _chain_total(engine, encoded, scorer, chains)
         return Likelihood(total, rows, rows - encoded.rows)
@@ -161,7 +162,7 @@ def _summed(logs: Sequence[tuple[Family, Array]]) -> dict[Family, Array]:
         family = tuple(variables[a] for a in order)
         turned = np.transpose(values, order)
         tables[family] = tables[family] + turned if family in tables else turned
-    return tables
+    return {family: np.ascontiguousarray(table) for family, table in tables.items()}
 
 
 def _factor_logs(draft: Draft, factor: Factor, encoded: Encoded) -> tuple[Family, Array]:
@@ -193,35 +194,28 @@ def _cells(
         yield family, found["k"], found["n"]
 
 
-def _impossible_cells(
-    engine: DuckDBEngine, encoded: Encoded, blocks: Sequence[Block], tables: LogTables
-) -> dict[Family, Array]:
-    """The keys of cells that occur though their probability is 0."""
-    found: dict[Family, Array] = {}
-    for block in blocks:
-        if not any(np.isneginf(tables[family]).any() for family in block.families):
-            continue
-        for family, keys, _ in _cells(engine, encoded, block):
-            bad = keys[np.isneginf(tables[family].reshape(-1)[keys])]
-            if len(bad):
-                found[family] = bad
-    return found
-
-
-def _total(
+def _counted(
     engine: DuckDBEngine,
     encoded: Encoded,
     blocks: Sequence[Block],
     tables: LogTables,
     progress: Progress,
-) -> float:
-    """The sum of n ln P over all cells of all tables."""
-    total = 0.0
+) -> tuple[float, dict[Family, Array]]:
+    """The sum of n ln P over all cells, and the keys of those of probability 0 that occur.
+
+    Where there are such keys the sum is that of the other families only.
+    """
+    total, impossible = 0.0, {}
     for block in blocks:
         for family, keys, n in _cells(engine, encoded, block):
-            total += math.fsum((tables[family].reshape(-1)[keys] * n).tolist())
+            logs = tables[family].reshape(-1)[keys]
+            never = np.isneginf(logs)
+            if never.any():
+                impossible[family] = keys[never]
+            else:
+                total += math.fsum((logs * n).tolist())
         progress.advance()
-    return total
+    return total, impossible
 
 
 def _chain_total(
