@@ -166,6 +166,24 @@ def test_png_is_one_and_a_wide_row_becomes_a_column(tmp_path: Path) -> None:
     assert height > width
 
 
+@has_graphviz
+def test_a_thicket_of_arrows_from_the_class_is_cut_and_said(tmp_path: Path) -> None:
+    chain = [
+        Variable(f"x{i}", ("a", "b"), ["y", f"x{i - 1}"][: 1 + (i > 0)],
+                 np.full([2] * (2 + (i > 0)), 0.5))
+        for i in range(17)
+    ]  # fmt: skip
+    network = Network((Variable("y", ("a", "b"), (), [0.5, 0.5]), *chain))
+    draw_network(network, tmp_path / "a.svg", "y")
+    text = (tmp_path / "a.svg").read_text()
+    assert text.count('class="edge"') == 17
+    assert "y is a parent of all others; most of its arrows are left out" in text
+    draw_network(Network(network.variables[:17]), tmp_path / "b.svg", "y")
+    text = (tmp_path / "b.svg").read_text()
+    assert text.count('class="edge"') == 16 + 15
+    assert "left out" not in text
+
+
 @pytest.mark.parametrize(
     ("out", "message"),
     [("net.gif", "must end in .svg or .png"), ("none/net.svg", "the folder does not exist")],

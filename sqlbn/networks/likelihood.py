@@ -110,8 +110,9 @@ def model_likelihood(
         blocks = plan(list(tables), encoded)
         with progress.stage("count", "counting families", encoded.rows, len(blocks)):
             total, _ = _counted(engine, encoded, blocks, tables, progress)
-        with progress.stage("chains", "looking up large tables"):
-            total += _chain_total(engine, encoded, scorer, chains)
+        if chains:
+            with progress.stage("chains", "looking up large tables", encoded.rows):
+                total += _chain_total(engine, encoded, scorer, chains)
         return Likelihood(total, rows, rows - encoded.rows)
     finally:
         discard(engine, encoded)

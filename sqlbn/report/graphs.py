@@ -20,7 +20,8 @@ _FORMATS = (".svg", ".png")
 # Width by height of a picture that is easy to look at.
 _PLEASANT = math.sqrt(2)
 _LONGEST_LABEL = 40
-_GRAPH = {"nodesep": "0.2", "ranksep": "0.45", "dpi": "110", "pad": "0.15", "bgcolor": "white"}
+_DOTS_PER_INCH = "110"
+_GRAPH = {"nodesep": "0.2", "ranksep": "0.45", "pad": "0.15", "bgcolor": "white"}
 _NODE = {
     "shape": "box",
     "style": "rounded,filled",
@@ -32,9 +33,12 @@ _NODE = {
     "height": "0.35",
 }
 _CLASS_NODE = {"fillcolor": "#ffd98a", "color": "#8a5a00", "penwidth": "2.5"}
+_NOTE = {"labelloc": "b", "fontname": _NODE["fontname"], "fontsize": "11", "fontcolor": "#8a5a00"}
 _EDGE = {"color": "#33475b", "arrowsize": "0.8"}
-# The class points at everything: its arrows stay behind those that tell more.
+# The class points at everything: its arrows stay behind those that tell more, and where they would
+# be a thicket only those are drawn that show where the others would be.
 _CLASS_EDGE = {"color": "#c9b68c", "arrowsize": "0.6", "weight": "0"}
+_MOST_CLASS_ARROWS = 16
 
 
 def check_drawing(path: str | Path) -> None:
@@ -51,13 +55,16 @@ def draw_network(network: Network, path: str | Path, target: str | None = None) 
     """Write an .svg or .png picture of a network, its class marked.
 
     Layers go down the page or across it, whichever gives the better page: many children of one
-    parent are a wide row, but a column of moderate height.
+    parent are a wide row, but a column of moderate height. Where the class is a parent of all of
+    many variables, it points at those without another parent, and a line below says so.
     """
     path = Path(path)
     check_drawing(path)
     with _quiet_library() as said:
         graphs = [_laid_out(network, target, direction) for direction in ("TB", "LR")]
         best = min(graphs, key=_unpleasantness)
+        if path.suffix.lower() == ".png":  # an .svg has no dots, and would only grow
+            best.graph_attr["dpi"] = _DOTS_PER_INCH
         try:
             with replacing(path) as part:
                 best.draw(str(part), format=path.suffix.lower()[1:])
@@ -76,12 +83,25 @@ def _laid_out(network: Network, target: str | None, direction: str) -> Any:
     for place, name in enumerate(network.names):
         marks = _CLASS_NODE if name == target else {}
         graph.add_node(f"n{place}", label=label_of(name), **marks)
+    few = is_thicket(network, target)
+    if few:
+        note = f"{label_of(str(target))} is a parent of all others; most of its arrows are left out"
+        graph.graph_attr.update(label=note, **_NOTE)
     for child, parents in enumerate(network.parents):
         for parent in parents:
-            marks = _CLASS_EDGE if network.names[parent] == target else {}
-            graph.add_edge(f"n{parent}", f"n{child}", **marks)
+            of_class = network.names[parent] == target
+            if not (of_class and few and len(parents) > 1):
+                marks = _CLASS_EDGE if of_class else {}
+                graph.add_edge(f"n{parent}", f"n{child}", **marks)
     graph.layout(prog="dot")
     return graph
+
+
+def is_thicket(network: Network, target: str | None) -> bool:
+    """Whether the class is a parent of all others and these are many: its arrows would hide all."""
+    if target is None or len(network) - 1 <= _MOST_CLASS_ARROWS:
+        return False
+    return all(target in v.parents for v in network if v.name != target)
 
 
 def label_of(name: str) -> str:
