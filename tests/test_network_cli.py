@@ -49,6 +49,11 @@ def test_score_query_and_mistakes(call: Any, tmp_path: Path) -> None:
     done = call("query", "--bif", "asia.bif", "--of", "lung", "--given", "smoke=yes")
     assert done.stdout == "lung  probability\nyes      0.100000\nno       0.900000\n"
 
+    done = call("query", "--bif", "asia.bif", "--of", "xray", "--given", "either=no", "--json")
+    told = json.loads(done.stdout)
+    assert (told["of"], told["given"]) == (["xray"], {"either": "no"})
+    assert [r["probability"] for r in told["rows"]] == pytest.approx([0.05, 0.95])
+
     done = call("query", "--bif", "asia.bif", "--of", "lung", "--given", "smoke")
     assert (done.exit_code, done.stdout) == (1, "")
     assert done.stderr == "sqlbn: --given smoke: write VARIABLE=STATE\n"

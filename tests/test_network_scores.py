@@ -102,14 +102,19 @@ def test_truth_values_and_numbers_are_states(tmp_path: Path) -> None:
     network = Network(
         (
             Variable("sunny", ("True", "False"), (), [0.25, 0.75]),
-            Variable("legs", ("2", "4"), (), [0.5, 0.5]),
+            Variable("legs", ("2", "04"), (), [0.5, 0.5]),
         )
     )
     path = tmp_path / "rows.csv"
     path.write_text("sunny,legs\nTrue,2\nFalse,4\n")
-    found = sqlbn.networks.score(path, bif=network)
-    assert found.impossible_rows == 0
-    assert found.log_likelihood == pytest.approx(math.log(0.5) + math.log(0.1875) / 2)
+    tables: list[Any] = [path, pa.table({"sunny": [True, False], "legs": [2.0, 4.0]})]
+    tables.append(pa.table({"sunny": ["True", "False"], "legs": ["2", "04"]}))
+    for rows in tables:
+        found = sqlbn.networks.score(rows, bif=network)
+        assert found.impossible_rows == 0
+        assert found.log_likelihood == pytest.approx(math.log(0.5) + math.log(0.1875) / 2)
+    nothing = pa.table({"sunny": [True, True, None], "legs": [2.0, math.nan, 2.5]})
+    assert sqlbn.networks.score(nothing, bif=network).impossible_rows == 2
 
 
 def test_many_states_and_many_parents() -> None:

@@ -84,9 +84,10 @@ def query(
     The states of a stored model are its categories, intervals and groups as `sqlbn show --cpt`
     prints them; a missing value is '?'.
     """
-    found = api.query(of, _evidence(given or []), bif=bif, store=store, name=name)
+    evidence = _evidence(given or [])
+    found = api.query(of, evidence, bif=bif, store=store, name=name)
     if as_json:
-        typer.echo(json.dumps({"of": of, "given": given or [], "rows": found.to_pylist()}))
+        typer.echo(json.dumps({"of": of, "given": evidence, "rows": found.to_pylist()}))
     else:
         rows = [list(row.values()) for row in found.to_pylist()]
         typer.echo(text_table(found.column_names, rows))
@@ -133,10 +134,14 @@ def plot(
     bif: opt.Bif = None,
     store: opt.NetworkStore = None,
     name: opt.NetworkName = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", "-t", help="The variable to mark. [default: the class]"),
+    ] = None,
     quiet: opt.Quiet = False,
     traceback: opt.Traceback = False,
 ) -> None:
     """Draw a network in layers, parents before their children; the class is marked."""
-    network = api.plot(out, bif=bif, store=store, name=name)
+    network = api.plot(out, bif=bif, store=store, name=name, target=target)
     if not STATE.quiet:
         typer.echo(f"{len(network)} variables, {len(network.arcs)} arcs drawn into {out}")

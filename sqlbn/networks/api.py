@@ -147,9 +147,15 @@ def plot(
     bif: str | Path | Network | None = None,
     store: str | Path | None = None,
     name: str | None = None,
+    target: str | None = None,
 ) -> Network:
-    """Draw a network in layers, parents above or left of their children, as .svg or .png."""
+    """Draw a network in layers, parents above or left of their children, as .svg or .png.
+
+    The class is marked: that of a stored model, or the variable `target`.
+    """
     check_drawing(out)
     found = read_network(bif, store, name)
-    draw_network(found.network, out, found.target)
+    if target is not None:
+        found.network.place(target)
+    draw_network(found.network, out, target or found.target)
     return found.network

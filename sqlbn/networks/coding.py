@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -47,11 +48,26 @@ def network_scorer(network: Network, source: Source) -> Scorer:
 
 
 def _state_book(variable: Variable, column: str, sql_type: str) -> Codebook:
-    states = variable.states
-    lower = tuple(state.lower() for state in states)
-    if type_group(sql_type) == "boolean" and len(set(lower)) == len(states):
-        states = lower  # a reader of CSV files takes True and False for truth values
-    return Codebook(column, "VARCHAR", "categorical", len(states), categories=states)
+    """States are text; in a column that a reader made truth values or numbers they are those."""
+    states, group, compared = variable.states, type_group(sql_type), "VARCHAR"
+    if group == "boolean" and len({state.lower() for state in states}) == len(states):
+        states = tuple(state.lower() for state in states)
+    elif group in ("integer", "float", "decimal") and _are_numbers(states):
+        compared = "DOUBLE"
+    return Codebook(column, compared, "categorical", len(states), categories=states)
+
+
+def _are_numbers(states: Sequence[str]) -> bool:
+    """Whether every state is written as a number, and each as another one.
+
+    >>> _are_numbers(["0", "1.5"]), _are_numbers(["1", "1.0"]), _are_numbers(["1", "many"])
+    (True, False, False)
+    """
+    try:
+        numbers = {float(state) for state in states}
+    except ValueError:
+        return False
+    return len(numbers) == len(states) and all(math.isfinite(x) for x in numbers)
 
 
 def coded_rows(engine: DuckDBEngine, source: Source, scorer: Scorer) -> Encoded:
