@@ -1,4 +1,4 @@
-"""Bayesian networks of discrete variables: read, written, scored, queried, drawn (both ways)."""
+"""Bayesian networks of discrete variables: read, written, scored, queried, sampled, plotted."""
 
 from __future__ import annotations
 
