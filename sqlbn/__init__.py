@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from sqlbn import networks
     from sqlbn.api import curve, drop, evaluate, fit, forget, load, merge, models, stream, update
     from sqlbn.errors import SqlbnError, SqlbnWarning
     from sqlbn.evaluation import Evaluation
@@ -62,6 +63,7 @@ __all__ = [
     "load",
     "merge",
     "models",
+    "networks",
     "prepare",
     "read_bif",
     "sample",
@@ -72,10 +74,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'sqlbn' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "networks":
+        return import_module("sqlbn.networks")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sqlbn' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -171,7 +171,7 @@ def fit(
 
 def load(store: str | Path, name: str, **settings: Any) -> Model:
     """A model from a store. Its tables are copied: the file is free again at once."""
-    engine = DuckDBEngine(_only_settings(settings))
+    engine = DuckDBEngine(only_settings(settings))
     try:
         draft = StoreFile(store).load(engine, name)
         return Model(engine, draft, read_spec(draft))
@@ -255,7 +255,7 @@ def merge(
 
     `other_store` is the file that holds the other model, where it is not the same.
     """
-    with DuckDBEngine(_only_settings(settings)) as engine:
+    with DuckDBEngine(only_settings(settings)) as engine:
         return merge_stored(
             engine,
             store,
@@ -422,7 +422,8 @@ def stream(
         return found
 
 
-def _only_settings(options: dict[str, Any]) -> Settings:
+def only_settings(options: dict[str, Any]) -> Settings:
+    """Keywords as the engine's settings; any other is an error."""
     settings = _settings(options)
     if options:
         raise OptionError(f"there is no option {next(iter(options))!r} here")

@@ -42,6 +42,7 @@ NAMES = {"fit", "predict", "evaluate", "models", "show", "drop", "sql", "demo", 
     "stream",
     "sample",
     "prepare",
+    "network",
 }
 
 
@@ -63,7 +64,7 @@ def test_every_command_and_option_has_help(name: str) -> None:
     assert silent in ([], ["help"])
 
 
-@pytest.mark.parametrize("words", [[], ["sql"]])
+@pytest.mark.parametrize("words", [[], ["sql"], ["network"]])
 def test_no_words_show_help(run: Run, words: list[str]) -> None:
     done = run(*words)
     assert "Usage:" in done.stdout + done.stderr

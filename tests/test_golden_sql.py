@@ -525,6 +525,31 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "sign": -1,
         },
     ),
+    "rows of every value, parent and class that occur": (
+        "counted_codes",
+        {
+            "names": NAMES,
+            "codes": [
+                {"column": "x0", "alias": "__sqlbn_c0"},
+                {"column": "x3", "alias": "__sqlbn_c3"},
+            ],
+            "relation": "encoded_3",
+        },
+    ),
+    "rows of every log score of their own class": (
+        "score_spectrum",
+        {"names": NAMES, "scores": ["__sqlbn_s0", "__sqlbn_s1"], "scored": SCORED},
+    ),
+    "rows without the impossible cells of two families": (
+        "possible_rows",
+        {
+            "relation": "encoded_3",
+            "families": [
+                {"table": "impossible_4", "alias": "b0", "key": "(x0::UINTEGER)*3+x1"},
+                {"table": "impossible_5", "alias": "b1", "key": "x2::UINTEGER"},
+            ],
+        },
+    ),
 }
 
 

@@ -313,8 +313,10 @@ def test_an_interrupted_run_leaves_the_old_file(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "give --bif FILE or --random"),
-        ({"random": "nb", "bif": "net.bif"}, "one of the two"),
+        ({}, "give one of --bif FILE, --store FILE --name NAME and --random nb|tan|ban"),
+        ({"random": "nb", "bif": "net.bif"}, "give one of --bif FILE, --store FILE"),
+        ({"random": "nb", "store": "m.duckdb"}, "give one of --bif FILE, --store FILE"),
+        ({"store": "m.duckdb"}, "say which of its models with --name"),
         ({"random": "nb", "rows": 0}, "--rows 0: give at least 1"),
         ({"random": "nb", "threads": 0}, "--threads 0: give at least 1"),
         ({"random": "nb", "seed": -1}, "--seed -1: give 0 or more"),

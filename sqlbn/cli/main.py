@@ -16,6 +16,7 @@ from sqlbn.cli import (
     fitting,
     inspecting,
     living,
+    network,
     predicting,
     preparing,
     sampling,
@@ -49,6 +50,7 @@ app.command("demo")(reporting(fitting.demo))
 app.command("prepare")(reporting(preparing.prepare))
 app.command("curve")(reporting(curving.curve))
 app.command("sample")(reporting(sampling.sample))
+app.add_typer(network.app, name="network")
 app.add_typer(sqltext.app, name="sql")
 
 

@@ -218,6 +218,16 @@ Store = Annotated[
 ]
 Name = Annotated[str, typer.Option("--name", "-n", help="The model's name in the store.")]
 ModelName = Annotated[str, typer.Argument(metavar="NAME", help="The model's name in the store.")]
+Bif = Annotated[
+    Path | None, typer.Option("--bif", help="The network in this .bif or .bif.gz file.")
+]
+NetworkStore = Annotated[
+    Path | None,
+    typer.Option("--store", "-s", help="Instead: the DuckDB file of a stored model, with --name."),
+]
+NetworkName = Annotated[
+    str | None, typer.Option("--name", "-n", help="The model's name in the store.")
+]
 MemoryLimit = Annotated[
     str | None, typer.Option("--memory-limit", help="Memory the engine may use, such as 1GB.")
 ]

@@ -1,4 +1,4 @@
-"""`sqlbn sample`."""
+"""`sqlbn sample`, which is also `sqlbn network sample`."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ def sample(
     bif: Annotated[
         Path | None, typer.Option("--bif", help="Draw from the network in this .bif or .bif.gz.")
     ] = None,
+    store: opt.NetworkStore = None,
+    name: opt.NetworkName = None,
     random: Annotated[
         str | None,
         typer.Option("--random", help="Draw from a random network instead: nb, tan or ban."),
@@ -55,7 +57,11 @@ def sample(
     ] = 0.0,
     target: Annotated[
         str | None,
-        typer.Option("--target", "-t", help="--bif: the variable without noise and NULLs."),
+        typer.Option(
+            "--target",
+            "-t",
+            help="The variable without noise and NULLs. [default: the class, --bif: none]",
+        ),
     ] = None,
     save_bif: Annotated[
         Path | None, typer.Option("--save-bif", help="Write the network to this .bif or .bif.gz.")
@@ -68,11 +74,13 @@ def sample(
     quiet: opt.Quiet = False,
     traceback: opt.Traceback = False,
 ) -> None:
-    """Draw rows from a Bayesian network: a BIF file's, or a random one."""
+    """Draw rows from a Bayesian network: a BIF file's, a stored model's, or a random one."""
     network = drawing.sample(
         out,
         rows,
         bif=bif,
+        store=store,
+        name=name,
         random=random,
         seed=seed,
         attributes=attributes,

@@ -95,21 +95,32 @@ def encode(
 ) -> Encoded:
     """Run the encoding pass."""
     statement = encode_statement(source, class_book, books, weights, tables)
-    width = sum(_WIDTH[b.code_type] for b in (class_book, *books)) + 8 * (weights is not None)
-    name, scratch = engine.fresh_name("encoded"), None
+    width = row_bytes((class_book, *books)) + 8 * (weights is not None)
     with engine.in_order(source.ordered):
-        if rows * width <= _MEMORY_SHARE * engine.memory_bytes:
-            engine.execute(f"CREATE TABLE {name} AS {statement}")
-            relation = name
-        else:
-            scratch = engine.scratch_file("encoded", ".parquet")
-            path = literal(str(scratch))
-            options = "FORMAT parquet, COMPRESSION uncompressed"
-            engine.execute(f"COPY ({statement}) TO {path} ({options})")
-            relation = f"read_parquet({path}, hive_partitioning = false)"
+        relation, scratch = kept_codes(engine, statement, rows * width)
     cards = (*(b.n_values for b in books), class_book.n_values)
     missing = tuple(b.missing for b in books)
     return Encoded(relation, cards, rows, weights is not None, scratch, missing)
+
+
+def row_bytes(books: Sequence[Codebook]) -> int:
+    """What the codes of a row take."""
+    return sum(_WIDTH[book.code_type] for book in books)
+
+
+def kept_codes(engine: DuckDBEngine, statement: str, size: int) -> tuple[str, Path | None]:
+    """The codes that a query gives, of about so many bytes: a relation, and its file if it is one.
+
+    Tables stay in memory while they fit.
+    """
+    if size <= _MEMORY_SHARE * engine.memory_bytes:
+        name = engine.fresh_name("encoded")
+        engine.execute(f"CREATE TABLE {name} AS {statement}")
+        return name, None
+    scratch = engine.scratch_file("encoded", ".parquet")
+    path = literal(str(scratch))
+    engine.execute(f"COPY ({statement}) TO {path} (FORMAT parquet, COMPRESSION uncompressed)")
+    return f"read_parquet({path}, hive_partitioning = false)", scratch
 
 
 def sampled(engine: DuckDBEngine, encoded: Encoded, size: int | None) -> Encoded:

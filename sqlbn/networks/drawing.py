@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlbn.errors import OptionError
-from sqlbn.networks.bif import read_bif, write_bif
+from sqlbn.networks.bif import write_bif
 from sqlbn.networks.network import Network
 from sqlbn.networks.random_networks import CLASS, RandomModel, random_network, with_irrelevant
+from sqlbn.networks.reading import read_network
 from sqlbn.networks.row_files import write_rows
 from sqlbn.networks.sampling import Disturbance, Sampler
 from sqlbn.outfiles import check_folder, is_same, output_format
@@ -19,6 +20,8 @@ def sample(
     rows: int,
     *,
     bif: str | Path | Network | None = None,
+    store: str | Path | None = None,
+    name: str | None = None,
     random: str | None = None,
     seed: int = 0,
     attributes: int | None = None,
@@ -36,10 +39,11 @@ def sample(
 ) -> Network:
     """Draw rows from a Bayesian network into a Parquet or CSV file; the network is returned.
 
-    It is that of a BIF file (or a `Network`), or a `random` one: nb, tan or ban, a class and
-    `attributes` (19) of `values` states (2), for ban with `edges` in all. `irrelevant` attributes
-    depend on nothing; `noise` and `missing` are the probabilities that a cell of an attribute holds
-    any state or none. The class is spared, in a BIF file the `target`. The same seed draws the same
+    It is that of a BIF file (or a `Network`), that of the model `name` of a `store`, or a `random`
+    one: nb, tan or ban, a class and `attributes` (19) of `values` states (2), for ban with `edges`
+    in all. `irrelevant` attributes depend on nothing; `noise` and `missing` are the probabilities
+    that a cell of an attribute holds any state or none. The class is spared, or the `target` where
+    that is given (a BIF file does not say what its class is). The same seed draws the same
     rows: the first of them whatever the number of rows, and what is not spoiled with and without
     noise, missing values and irrelevant attributes.
 
@@ -51,13 +55,17 @@ def sample(
     path = Path(out)
     _check_paths(path, bif, save_bif)
     sizes = {"attributes": attributes, "values": values, "classes": classes, "edges": edges}
-    given = {name: size for name, size in sizes.items() if size is not None}
+    given = {option: size for option, size in sizes.items() if size is not None}
     spoiled = noise > 0 or missing > 0
-    if (bif is None) == (random is None):
-        raise OptionError("give --bif FILE or --random nb|tan|ban, one of the two")
-    if bif is not None:
+    is_there = bif is not None or store is not None or name is not None
+    if is_there == (random is not None):
+        raise OptionError(
+            "give one of --bif FILE, --store FILE --name NAME and --random nb|tan|ban"
+        )
+    if is_there:
         _check_given(given, irrelevant, target, spoiled)
-        network = bif if isinstance(bif, Network) else read_bif(bif)
+        found = read_network(bif, store, name)
+        network, target = found.network, target or found.target
     else:
         if target is not None:
             raise OptionError(f"--target is for --bif: the class of a random network is {CLASS!r}")
@@ -89,7 +97,7 @@ def _check_given(sizes: dict[str, int], irrelevant: int, target: str | None, spo
     """Options that say nothing about a network that is there already."""
     for name in sizes:
         if name != "values":
-            raise OptionError(f"--{name} is for --random: a BIF file says what there is")
+            raise OptionError(f"--{name} is for --random: the network says what there is")
         if not irrelevant:
             raise OptionError("--values is for --random or --irrelevant")
     if target is not None and not spoiled:

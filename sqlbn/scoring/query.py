@@ -120,6 +120,11 @@ def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder
         return CollectionQuery(
             scorer.prefix, scorer.log_prior, scorer.factors, scorer.collected, outer=reorder
         ).rows(coded)
+    return product_scores(scorer, coded, reorder)
+
+
+def product_scores(scorer: Scorer, coded: str, reorder: bool = False) -> str:
+    """Rows whose codes (and those of no other attributes) a query gives, with log scores."""
     keys = [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in scorer.factors]
     scored = render(
         "keys",
@@ -141,19 +146,25 @@ def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder
 
 
 def _codes(scorer: Scorer, relation: str, extra: list[tuple[str, str]]) -> str:
-    codes, joins = [], []
+    codes, joins = code_items(scorer, NAMES.code)
     if extra and scorer.target.is_joined:
         target = column_sql("i", scorer.target.name)
-        joins.append(categories_join_sql(scorer.target, target, scorer.tables.classes, "dy"))
+        joins.insert(0, categories_join_sql(scorer.target, target, scorer.tables.classes, "dy"))
+    items = ", ".join(f"{sql} AS {alias}" for sql, alias in extra) if extra else "i.*"
+    return render("codes", items=items, codes=codes, joins=joins, relation=relation)
+
+
+def code_items(scorer: Scorer, stem: str) -> tuple[list[dict[str, str]], list[str]]:
+    """The codes of the attributes in use, named by `stem` and position, and the joins for them."""
+    codes, joins = [], []
     for v in scorer.used:
         book, column, joined = scorer.books[v], column_sql("i", scorer.books[v].name), f"d{v}"
         same = book.name in scorer.same_type
-        codes.append({"code": code_sql(book, column, joined, same), "alias": f"{NAMES.code}{v}"})
+        codes.append({"code": code_sql(book, column, joined, same), "alias": f"{stem}{v}"})
         if book.is_joined:
             categories = scorer.tables.categories
             joins.append(categories_join_sql(book, column, categories, joined, same))
-    items = ", ".join(f"{sql} AS {alias}" for sql, alias in extra) if extra else "i.*"
-    return render("codes", items=items, codes=codes, joins=joins, relation=relation)
+    return codes, joins
 
 
 def _key(scorer: Scorer, factor: Factor) -> str:

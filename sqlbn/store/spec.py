@@ -122,7 +122,7 @@ class ModelSpec:
         names = cpt_columns([self.books[v].name for v in family])
         smoothing, axes = self.smoothing, []
         for v, name, stride, radix in zip(family, names, steps[:-1], radices[:-1], strict=True):
-            table, label = _labels(self.books[v])
+            table, label = labels_of(self.books[v])
             axes.append(
                 {
                     "code": unpacked_sql("key", stride, radix),
@@ -157,7 +157,7 @@ class ModelSpec:
         raise ColumnError(f"the model has no attribute {attribute!r}; it has {names}")
 
 
-def _labels(book: Codebook) -> tuple[str, str]:
+def labels_of(book: Codebook) -> tuple[str, str]:
     """The table, and its column, that has a readable name of every code."""
     if book.kind == "numeric":
         return "cuts", "label"

@@ -1,0 +1,104 @@
+"""Rows as codes of a network's variables, for those who count them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlbn.encode.codebook import Codebook, categories_join_sql, code_sql, column_sql
+from sqlbn.encode.encoded import Encoded, discard, kept_codes, row_bytes
+from sqlbn.encode.types import type_group
+from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import NoRowsError
+from sqlbn.networks.network import Network, Variable
+from sqlbn.scoring.factors import Factor
+from sqlbn.scoring.query import Scorer, code_items
+from sqlbn.scoring.smoothing import Smoothing
+from sqlbn.sources import Source
+from sqlbn.templates import render
+
+# The class of a network that has none: all rows are in it, and no column says so.
+NO_CLASS = Codebook("", "VARCHAR", "categorical", 1, categories=("",))
+
+
+def network_scorer(network: Network, source: Source) -> Scorer:
+    """Codebooks and families of a network whose states are the values of columns of that name.
+
+    Its factors have no tables: they only say which variables go together.
+    """
+    books = []
+    for variable in network:
+        column = source.column(variable.name, "the network's variable")
+        books.append(_state_book(variable, column, source.columns[column]))
+    return Scorer(
+        prefix=None,
+        target=NO_CLASS,
+        class_names=("",),
+        probability_columns=("p_",),
+        books=tuple(books),
+        same_type=frozenset(book.name for book in books),
+        log_prior=(0.0,),
+        factors=tuple(
+            Factor(i, "base", (*above, i), (i,), len(above))
+            for i, above in enumerate(network.parents)
+        ),
+        smoothing=Smoothing(),
+    )
+
+
+def _state_book(variable: Variable, column: str, sql_type: str) -> Codebook:
+    """States are text; in a column that a reader made truth values or numbers they are those."""
+    states, group, compared = variable.states, type_group(sql_type), "VARCHAR"
+    if group == "boolean" and len({state.lower() for state in states}) == len(states):
+        states = tuple(state.lower() for state in states)
+    elif group in ("integer", "float", "decimal") and _are_numbers(states):
+        compared = "DOUBLE"
+    return Codebook(column, compared, "categorical", len(states), categories=states)
+
+
+def _are_numbers(states: Sequence[str]) -> bool:
+    """Whether every state is written as a number, and each as another one.
+
+    >>> _are_numbers(["0", "1.5"]), _are_numbers(["1", "1.0"]), _are_numbers(["1", "many"])
+    (True, False, False)
+    """
+    try:
+        numbers = {float(state) for state in states}
+    except ValueError:
+        return False
+    return len(numbers) == len(states) and all(math.isfinite(x) for x in numbers)
+
+
+def coded_rows(engine: DuckDBEngine, source: Source, scorer: Scorer) -> Encoded:
+    """Every row as codes, also those of values that the scorer does not know.
+
+    The column of an attribute is x and its position, y is the class.
+    """
+    items, joins = code_items(scorer, "x")
+    target = scorer.target
+    if target.name:
+        column = column_sql("i", source.column(target.name, "the target"))
+        items.append({"code": code_sql(target, column, "dy"), "alias": "y"})
+        if target.is_joined:
+            joins.append(categories_join_sql(target, column, scorer.tables.classes, "dy"))
+    else:
+        items.append({"code": "0::UTINYINT", "alias": "y"})
+    rows = int(engine.row(source.select("count(*)"))[0])
+    if not rows:
+        raise NoRowsError(f"{source.label} has no row to score")
+    statement = render("encode", items=items, joins=joins, relation=source.filtered_relation)
+    width = row_bytes([target, *(scorer.books[v] for v in scorer.used)])
+    relation, scratch = kept_codes(engine, statement, rows * width)
+    cards = (*(book.slots for book in scorer.books), target.n_values)
+    return Encoded(relation, cards, rows, weighted=False, scratch=scratch)
+
+
+def narrowed(
+    engine: DuckDBEngine, encoded: Encoded, statement: str, books: Sequence[Codebook]
+) -> Encoded:
+    """The codes of some of the rows, as a query gives them, in place of those of all."""
+    relation, scratch = kept_codes(engine, statement, encoded.rows * row_bytes(books))
+    discard(engine, encoded)
+    rows = int(engine.row(f"SELECT count(*) FROM {relation}")[0])
+    return replace(encoded, relation=relation, rows=rows, scratch=scratch)

@@ -1,0 +1,64 @@
+"""Which network is meant: that of a BIF file, or that of a stored model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlbn.draft import Draft
+from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import OptionError
+from sqlbn.networks.bif import read_bif
+from sqlbn.networks.network import Network
+from sqlbn.networks.stored import network_of
+from sqlbn.store import StoreFile
+from sqlbn.store.spec import ModelSpec, read_spec
+
+
+@dataclass(frozen=True)
+class GivenNetwork:
+    """A network, and which of its variables is the class; None where none is."""
+
+    network: Network
+    target: str | None = None
+
+
+def read_network(
+    bif: str | Path | Network | None = None,
+    store: str | Path | None = None,
+    name: str | None = None,
+) -> GivenNetwork:
+    """The network of a BIF file (or a `Network` itself), or that of the model `name` of a store."""
+    if is_stored(bif, store, name):
+        with DuckDBEngine() as engine, stored_model(engine, store, name) as (draft, spec):
+            return GivenNetwork(network_of(draft, spec), spec.target.name or None)
+    assert bif is not None
+    return GivenNetwork(bif if isinstance(bif, Network) else read_bif(bif))
+
+
+def is_stored(bif: str | Path | Network | None, store: str | Path | None, name: str | None) -> bool:
+    """Whether a stored model is meant; an error where not exactly one network is named."""
+    if bif is not None and (store is not None or name is not None):
+        raise OptionError("give --bif FILE, or --store FILE --name NAME, not both")
+    if bif is None and store is None and name is None:
+        raise OptionError("say which network: --bif FILE, or --store FILE --name NAME")
+    if bif is None and name is None:
+        raise OptionError(f"--store {store}: say which of its models with --name NAME")
+    if bif is None and store is None:
+        raise OptionError(f"--name {name}: say which file holds it with --store FILE")
+    return bif is None
+
+
+@contextmanager
+def stored_model(
+    engine: DuckDBEngine, store: str | Path | None, name: str | None
+) -> Iterator[tuple[Draft, ModelSpec]]:
+    """The tables of a model, and what they say."""
+    assert store is not None and name is not None
+    draft = StoreFile(store).load(engine, name)
+    try:
+        yield draft, read_spec(draft)
+    finally:
+        draft.drop()

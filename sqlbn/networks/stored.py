@@ -1,0 +1,181 @@
+"""Stored models as networks: a product of P(x | parents, class) is one, other models are not."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.draft import Draft
+from sqlbn.errors import NetworkError, SqlbnWarning
+from sqlbn.networks.network import MOST_CELLS, Network, Variable
+from sqlbn.quoting import literal
+from sqlbn.scoring.estimates import log_factor
+from sqlbn.store.spec import ModelSpec, labels_of
+
+Array = npt.NDArray[Any]
+
+# What stands for a missing value among the states.
+MISSING = "?"
+# Sums this far from 1 are those of back-off, not of rounding.
+_ROUNDING = 1e-9
+_FEW = 5
+
+
+def network_of(draft: Draft, spec: ModelSpec) -> Network:
+    """The network of a stored model: its class first, then its attributes in their order.
+
+    States are the values of training; a missing value is a state of its own unless the model leaves
+    missing values out. Probabilities are the model's own. Where it backs off cell by cell these do
+    not sum to 1: they are divided by their sum, and a warning says so.
+    """
+    check_is_network(draft, spec)
+    return _Reader(draft, spec).network()
+
+
+def check_is_network(draft: Draft, spec: ModelSpec) -> None:
+    """An error that says why, where a model is more than one product of probabilities."""
+    learner = spec.meta.get("learner", "")
+    if spec.supers is not None:
+        raise NetworkError(
+            f"a model of {learner} is the mean of many networks, not one; fit tan or kdb instead"
+        )
+    if spec.collected is not None:
+        raise NetworkError(
+            f"a model of {learner} is a sum over many networks, not one; fit fan or kdb instead"
+        )
+    # Early models have no column of weights; theirs count in full.
+    columns = {name for name, _ in draft.engine.columns(draft.table("attributes"))}
+    if "weight" not in columns:
+        return
+    partial = draft.engine.rows(
+        f"SELECT attribute, weight FROM {draft.table('attributes')} "
+        "WHERE selected AND weight <> 1 ORDER BY position LIMIT 1"
+    )
+    if partial:
+        name, weight = partial[0]
+        raise NetworkError(
+            f"the attribute {name!r} counts with weight {weight:.3g} in this model of {learner}, "
+            "which no network can say; fit nb, or snb with --map"
+        )
+
+
+class _Reader:
+    """Reads a model's tables once; what it had to divide is told at the end."""
+
+    def __init__(self, draft: Draft, spec: ModelSpec) -> None:
+        self._draft, self._spec, self._smoothing = draft, spec, spec.smoothing
+        self._target = spec.target.name
+        self._codes = {i: self._values(i) for i in spec.selected}
+        self._divided: list[str] = []
+
+    def network(self) -> Network:
+        """Every variable's states and table."""
+        meta = self._spec.meta
+        variables = [self._class()] if self._target else []
+        variables += [self._attribute(i) for i in self._spec.selected]
+        if not variables:
+            raise NetworkError("the model has no attribute: there is no network in it")
+        if self._divided:
+            shown = ", ".join(map(repr, self._divided[:_FEW]))
+            more = f" and {len(self._divided) - _FEW} more" if len(self._divided) > _FEW else ""
+            warnings.warn(
+                f"the probabilities of {shown}{more} back off cell by cell and do not sum to 1: in "
+                "the network they are divided by their sum, so it may differ from the model; "
+                "--backoff parents makes a model that does not",
+                SqlbnWarning,
+                stacklevel=4,
+            )
+        return Network(tuple(variables), meta.get("name") or meta["learner"])
+
+    # -- states --------------------------------------------------------------------------------
+
+    def _values(self, position: int) -> list[int]:
+        """The codes that are states; an attribute without any value has only the missing one."""
+        book = self._spec.books[position]
+        gone = self._smoothing.gone(book.n_values, book.missing)
+        codes = [code for code in range(book.n_values) if code != gone]
+        return codes or list(range(book.n_values))
+
+    def _states(self, position: int) -> list[str]:
+        book = self._spec.books[position]
+        table, column = labels_of(book)
+        known = dict(
+            self._draft.engine.rows(
+                f"SELECT code, {column} FROM {self._draft.table(table)} "
+                f"WHERE attribute = {literal(book.name)} AND {column} IS NOT NULL"
+            )
+        )
+        if book.missing is not None:
+            known[book.missing] = MISSING
+        return distinct([str(known[code]) for code in self._codes[position]])
+
+    # -- tables --------------------------------------------------------------------------------
+
+    def _class(self) -> Variable:
+        prior = np.exp(self._spec.log_prior)
+        return Variable(self._target, self._spec.class_names, (), prior / prior.sum())
+
+    def _attribute(self, position: int) -> Variable:
+        spec = self._spec
+        book, above = spec.books[position], spec.parents[position]
+        parents = [spec.books[v].name for v in above]
+        table = self._table(position)
+        if not self._target:
+            table = table[0]
+        else:
+            parents.insert(0, self._target)
+        return Variable(book.name, self._states(position), parents, table)
+
+    def _table(self, position: int) -> Array:
+        """P(x | class, parents), in the order class, parents, value."""
+        family = (position, *self._spec.parents[position])
+        logs = self._logs(position, family)
+        kept = logs[np.ix_(*(self._codes[v] for v in family), range(logs.shape[-1]))]
+        axes = range(kept.ndim)
+        table: Array = np.exp(np.transpose(kept, [axes[-1], *axes[1:-1], 0]))
+        sums = table.sum(axis=-1, keepdims=True)
+        if self._smoothing.backoff == "cell" and (np.abs(sums - 1) > _ROUNDING).any():
+            self._divided.append(self._spec.books[position].name)
+        table /= sums
+        return table
+
+    def _logs(self, position: int, family: Sequence[int]) -> Array:
+        """ln P as scoring has it, a slot for unseen values on every axis but the class."""
+        books = [self._spec.books[v] for v in family]
+        radices = [*(b.n_values for b in books), len(self._spec.class_names)]
+        cells = prod(b.slots for b in books) * radices[-1]
+        if cells > MOST_CELLS:
+            raise NetworkError(
+                f"the table of {books[0].name!r} given {len(books) - 1} others would have "
+                f"{cells:,} numbers: that is too many; fit with fewer parents or fewer values"
+            )
+        found = self._draft.engine.arrays(
+            f"SELECT key::BIGINT AS key, n FROM {self._draft.table('counts')} "
+            f"WHERE position = {position}"
+        )
+        counts = np.zeros(prod(radices))
+        counts[found["key"]] = found["n"]
+        smoothing = self._smoothing
+        n_values = smoothing.n_values(books[0].n_values, books[0].missing)
+        gone = [smoothing.gone(b.n_values, b.missing) for b in books]
+        m = smoothing.m_of(n_values)
+        return log_factor(counts.reshape(radices), m, smoothing.backoff, gone)
+
+
+def distinct(labels: Sequence[str]) -> list[str]:
+    """Labels that are told apart: one that is there already gets a `_`.
+
+    >>> distinct(["?", "a", "?"])
+    ['?', 'a', '?_']
+    """
+    found: dict[str, None] = {}
+    for label in labels:
+        while label in found:
+            label += "_"
+        found[label] = None
+    return list(found)
