@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from sqlbn.cli import network_learning, sampling
 from sqlbn.cli import options as opt
-from sqlbn.cli import sampling
 from sqlbn.cli.reporting import reporting
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
@@ -25,6 +25,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+app.command("learn")(reporting(network_learning.learn))
 app.command("sample")(reporting(sampling.sample))
 
 

@@ -10,7 +10,7 @@ import typer
 
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
-from sqlbn.cli.text import text_table
+from sqlbn.cli.text import table as text_table
 from sqlbn.model import Model
 from sqlbn.networks import learning
 from sqlbn.quoting import identifier, literal

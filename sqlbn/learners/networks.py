@@ -16,7 +16,6 @@ from sqlbn.structure.parents import Structure, no_parents
 class _Network(Learner):
     """P(y) times P(x | parents, y), with parents that a search has found."""
 
-    method: ClassVar[str]
     has_backoff: ClassVar[bool] = False
     smooths: ClassVar[Smooths] = Smooths()
 
@@ -57,11 +56,11 @@ class Vfbn1(_Network):
     """Hill climbing whose steps are decided by a bound."""
 
     name: ClassVar[str] = "vfbn1"
-    summary: ClassVar[str] = "a network by hill climbing, each step from as few rows as a bound asks"
+    summary: ClassVar[str] = "a network by hill climbing, each step from as few rows as it needs"
 
 
 class Vfbn2(_Network):
     """A search for every variable, decided by a bound."""
 
     name: ClassVar[str] = "vfbn2"
-    summary: ClassVar[str] = "a network by one search a variable, from as few rows as a bound asks"
+    summary: ClassVar[str] = "a network by one search a variable, from as few rows as it needs"

@@ -10,10 +10,12 @@ from sqlbn.networks.network import Network, Variable
 if TYPE_CHECKING:
     from sqlbn.networks.api import NetworkScore, load, plot, query, score
     from sqlbn.networks.drawing import sample
+    from sqlbn.networks.learning import learn
 
 # Imported on first use: they need the engine, files and tables do not.
 _HOMES = {
     "NetworkScore": "sqlbn.networks.api",
+    "learn": "sqlbn.networks.learning",
     "load": "sqlbn.networks.api",
     "plot": "sqlbn.networks.api",
     "query": "sqlbn.networks.api",
@@ -25,6 +27,7 @@ __all__ = [
     "Network",
     "NetworkScore",
     "Variable",
+    "learn",
     "load",
     "plot",
     "query",

@@ -107,7 +107,7 @@ def _score_stored(
     """The likelihood under a model, and how many variables and arcs it has."""
     with stored_model(engine, store, name) as (draft, spec):
         found = model_likelihood(draft, spec, source, progress)
-        n, has_class = len(spec.selected), bool(spec.target.name)
+        n, has_class = len(spec.selected), spec.has_class
         arcs = sum(len(spec.parents[i]) for i in spec.selected) + n * has_class
         return found, n + has_class, arcs
 

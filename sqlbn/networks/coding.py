@@ -16,10 +16,11 @@ from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.query import Scorer, code_items
 from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.sources import Source
+from sqlbn.sources.classless import NO_CLASS
 from sqlbn.templates import render
 
 # The class of a network that has none: all rows are in it, and no column says so.
-NO_CLASS = Codebook("", "VARCHAR", "categorical", 1, categories=("",))
+_ALL_ROWS = Codebook(NO_CLASS, "VARCHAR", "categorical", 1, categories=("",))
 
 
 def network_scorer(network: Network, source: Source) -> Scorer:
@@ -33,7 +34,7 @@ def network_scorer(network: Network, source: Source) -> Scorer:
         books.append(_state_book(variable, column, source.columns[column]))
     return Scorer(
         prefix=None,
-        target=NO_CLASS,
+        target=_ALL_ROWS,
         class_names=("",),
         probability_columns=("p_",),
         books=tuple(books),
@@ -77,7 +78,7 @@ def coded_rows(engine: DuckDBEngine, source: Source, scorer: Scorer) -> Encoded:
     """
     items, joins = code_items(scorer, "x")
     target = scorer.target
-    if target.name:
+    if target.name != NO_CLASS:
         column = column_sql("i", source.column(target.name, "the target"))
         items.append({"code": code_sql(target, column, "dy"), "alias": "y"})
         if target.is_joined:

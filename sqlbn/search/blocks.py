@@ -2,6 +2,8 @@
 
 A row's place is a hash of its number and the seed, so the rows of a range of hashes are a random
 sample, and one scan of the codes brings it. Nothing is assumed of the order of the rows on disk.
+The scan takes the longer the more rows there are, so the first one brings enough for most searches;
+what follows then does not depend on the number of rows.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ Array = npt.NDArray[Any]
 
 _WORD = 2**32
 # Rows of the first scan; each further scan brings twice as many, up to a share of the memory.
-_FIRST_ROWS = 200_000
+_FIRST_ROWS = 1 << 20
 _MEMORY_SHARE = 0.05
 
 

@@ -96,9 +96,7 @@ class Rule:
         """
         c = 1
         for _ in range(100):
-            again = math.ceil(
-                rows_needed(self.bound, self.tau, share / c, scale) / self.block
-            )
+            again = math.ceil(rows_needed(self.bound, self.tau, share / c, scale) / self.block)
             if again <= c:
                 break
             c = again

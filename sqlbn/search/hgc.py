@@ -19,7 +19,7 @@ def hgc(
     limits: Limits,
     log: Log,
     graph: Graph,
-    advance: Callable[[], None] = lambda: None,
+    advance: Callable[[], None],
 ) -> None:
     """Improve a graph by the best single change, until none is left that improves it."""
     while True:
@@ -42,7 +42,16 @@ def hgc(
         graph.apply(best)
         limits.changed(best)
         log.decisions.append(
-            Decision(best, len(changes), rows, log.rows_read, 1, (gain - second) / rows, 0.0,
-                     0.0, "score")
+            Decision(
+                best,
+                len(changes),
+                rows,
+                log.rows_read,
+                1,
+                (gain - second) / rows,
+                0.0,
+                0.0,
+                "score",
+            )
         )
         advance()

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.counts.counter import n_log_n
 from sqlbn.encode.encoded import Encoded
 from sqlbn.engines import DuckDBEngine
 from sqlbn.progress import Progress
 from sqlbn.search.blocks import RowStream
 from sqlbn.search.bounds import Rule
 from sqlbn.search.decisions import Log
-from sqlbn.search.graph import Graph, Limits
+from sqlbn.search.graph import Graph
 from sqlbn.search.hgc import hgc
 from sqlbn.search.scores import LocalScores
-from sqlbn.search.tallies import CELL_BYTES
+from sqlbn.search.task import Task
 from sqlbn.search.vfbn1 import vfbn1
 from sqlbn.search.vfbn2 import vfbn2
 from sqlbn.structure.parents import Structure
@@ -64,64 +65,36 @@ def search_network(
     fixed = [encoded.class_variable] if cards[-1] > 1 else []
     limits = options.limits(cards, cards[-1])
     graph, log, rule = Graph(d), Log(), None
+    if searching.method == "hgc":
+        scores = LocalScores(engine, encoded, fixed, options.score_name, options.equivalent_size)
+        search = partial(hgc, scores, encoded.rows, limits, log, graph)
+    else:
+        with progress.stage("sample", "drawing rows in random order", encoded.rows):
+            stream = RowStream(engine, encoded, options.block_rows)
+            unit = entropy(stream.first_block(), cards, fixed)
+        # Every pair may change so often, and every variable ends with a decision.
+        steps = d * (d - 1) // 2 * options.max_changes + d
+        rule, memory = options.rule(unit, steps), int(_MEMORY_SHARE * engine.memory_bytes)
+        task = Task(stream, cards, tuple(fixed), rule, limits, memory)
+        search = partial(vfbn2 if searching.method == "vfbn2" else vfbn1, task, log, graph)
     with progress.stage("search", f"searching for a network by {searching.method}"):
         try:
-            if searching.method == "hgc":
-                scores = LocalScores(
-                    engine, encoded, fixed, options.score_name, options.equivalent_size
-                )
-                hgc(scores, encoded.rows, limits, log, graph)
-            else:
-                stream = RowStream(engine, encoded, options.block_rows)
-                # Every pair may change so often, and every variable ends with a decision.
-                steps = d * (d - 1) // 2 * options.max_changes + d
-                rule = options.rule(entropy(stream.first_block(), cards, fixed), steps)
-                run = _bounded(searching.method, engine, d)
-                run(stream, cards, fixed, rule, limits, log, graph)
+            search(progress.advance)
         except KeyboardInterrupt:
             log.interrupted = True
             progress.note("interrupted: going on with the network found so far")
-    order = tuple(graph.order())
-    return FoundNetwork(Structure(order, tuple(graph.parents)), log, rule)
+    return FoundNetwork(Structure(tuple(graph.order()), tuple(graph.parents)), log, rule)
 
 
-def _bounded(method: str, engine: DuckDBEngine, d: int) -> Callable[..., None]:
-    memory = int(_MEMORY_SHARE * engine.memory_bytes)
-
-    def run(
-        stream: RowStream,
-        cards: tuple[int, ...],
-        fixed: list[int],
-        rule: Rule,
-        limits: Limits,
-        log: Log,
-        graph: Graph,
-    ) -> None:
-        if method == "vfbn2":
-            vfbn2(stream, cards, fixed, rule, limits, memory, log, graph)
-        else:
-            most = max(1, memory // (CELL_BYTES * d * d))
-            vfbn1(stream, cards, fixed, rule, limits, most, log, graph)
-
-    return run
-
-
-def entropy(
-    block: npt.NDArray[Any], cards: tuple[int, ...], fixed: list[int]
-) -> float:
+def entropy(block: npt.NDArray[Any], cards: Sequence[int], fixed: Sequence[int]) -> float:
     """Of the variables given those that are fixed: the network without arcs, in nats a row."""
     given = np.zeros(block.shape[1], np.int64)
     for v in fixed:
         given = given * cards[v] + block[v]
     rows = int(np.prod([cards[v] for v in fixed], dtype=int))
-    total = 0.0
+    total: float = 0.0
     n = block.shape[1]
     for v in range(len(cards) - 1):
         joint = np.bincount(given * cards[v] + block[v], minlength=rows * cards[v])
-        total += _sum(joint.reshape(rows, -1).sum(axis=1)) - _sum(joint)
-    return total / n
-
-
-def _sum(counts: npt.NDArray[Any]) -> float:
-    seen = counts[counts > 0].astype(float)
-    return math.fsum((seen * np.log(seen)).tolist())
+        total += n_log_n(joint.reshape(rows, -1).sum(axis=1)) - n_log_n(joint)
+    return float(total / n)

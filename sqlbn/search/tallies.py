@@ -69,9 +69,14 @@ class Tally:
         # Cells of the present family (parents, x); a new parent's value comes behind.
         cell = np.arange(base)
         row_of = cell // shape[-1]
-        parts, joint, left, right, rest = [], [], [], [], []
-        self._factors, self._columns = [], []
-        start = joints = lefts = rights = rests = 0
+        parts: list[int] = []
+        joint: list[Array] = []
+        left: list[Array] = []
+        right: list[Array] = []
+        rest: list[Array] = []
+        self._factors: list[int] = []
+        self._columns: list[int] = []
+        start = lefts = rights = rests = 0
         for move in self.moves:
             r = 1 if move.removes else cards[move.parent]
             size = base * r
@@ -90,7 +95,7 @@ class Tally:
             parts.append(start)
             self._factors.append(r)
             self._columns.append(-1 if move.removes else move.parent)
-            start, joints = start + size, joints + size
+            start += size
         self.cells = start
         self._starts = np.array(parts, np.int64)
         empty = np.zeros(0, np.int64)
@@ -201,7 +206,8 @@ class Tally:
             owner = np.zeros(len(filled), np.int64)
             owner[places] = self._move_of
             found += sign * np.bincount(owner, weights=filled, minlength=m)
-        return np.maximum(found, 0.0)
+        free: Array = np.maximum(found, 0.0)
+        return free
 
     def _ranges(self) -> Array:
         """The range of a row's gain, by the smallest probability that was seen."""
@@ -230,8 +236,8 @@ class _Correlation:
         if self._standard is None:
             found = self._tally.row_gains(self._gains, self._rows)
             self._standard = np.vstack([standardised(found), np.zeros(found.shape[1])])
-        found = self._standard[others] @ self._standard[one]
-        return np.clip(found, -1.0, 1.0)
+        clipped: Array = np.clip(self._standard[others] @ self._standard[one], -1.0, 1.0)
+        return clipped
 
 
 def standardised(values: Array) -> Array:

@@ -8,31 +8,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.search.blocks import RowStream
-from sqlbn.search.bounds import Rule
 from sqlbn.search.changes import changes_of
 from sqlbn.search.contest import Contest, Estimates, Verdict
 from sqlbn.search.decisions import Decision, Log
-from sqlbn.search.graph import Change, Graph, Limits
+from sqlbn.search.graph import Change, Graph
 from sqlbn.search.tallies import PAIRED_ROWS, STOPPING_CARE, Move, Tally, standardised
+from sqlbn.search.task import Task
 
 Array = npt.NDArray[Any]
 
 
-def vfbn1(
-    stream: RowStream,
-    cards: Sequence[int],
-    fixed: Sequence[int],
-    rule: Rule,
-    limits: Limits,
-    most_cells: int,
-    log: Log,
-    graph: Graph,
-    advance: Callable[[], None] = lambda: None,
-) -> None:
-    """Improve a graph step by step; `most_cells` is what the table of one move may have."""
+def vfbn1(task: Task, log: Log, graph: Graph, advance: Callable[[], None]) -> None:
+    """Improve a graph step by step."""
+    stream = task.stream
     while True:
-        step = _Step(graph, cards, fixed, rule, limits, most_cells)
+        step = _Step(task, graph)
         if not step.changes:
             return
         verdict = None
@@ -45,39 +35,31 @@ def vfbn1(
         if change.action == "none":
             return
         graph.apply(change)
-        limits.changed(change)
+        task.limits.changed(change)
         advance()
 
 
 class _Step:
     """All changes of one step. A change is one move, a reversal two of different variables."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        cards: Sequence[int],
-        fixed: Sequence[int],
-        rule: Rule,
-        limits: Limits,
-        most_cells: int,
-    ) -> None:
+    def __init__(self, task: Task, graph: Graph) -> None:
         self.changes: list[Change] = []
         self._parts: list[list[tuple[int, Move]]] = []
         moves: dict[int, dict[Move, None]] = {}
-        sizes = _Sizes(graph, cards, fixed)
-        for change in changes_of(graph, limits):
+        most_cells = task.most_cells(len(graph) ** 2)
+        for change in changes_of(graph, task.limits):
             parts = _parts_of(change)
-            if any(sizes.cells(child, move) > most_cells for child, move in parts):
+            if any(_cells(task, graph, child, move) > most_cells for child, move in parts):
                 continue
             self.changes.append(change)
             self._parts.append(parts)
             for child, move in parts:
                 moves.setdefault(child, {})[move] = None
         self._tallies = [
-            Tally(child, graph.parents[child], fixed, list(wanted), cards)
+            Tally(child, graph.parents[child], task.fixed, list(wanted), task.cards)
             for child, wanted in sorted(moves.items())
         ]
-        self._contest = Contest(len(self.changes) + 1, rule)
+        self._contest = Contest(len(self.changes) + 1, task.rule)
         self._living = len(self.changes) + 1
         self._first, self._second = self._places()
         self.n = 0
@@ -185,22 +167,14 @@ class _RowGains:
     def correlation(self, one: int, others: Array) -> Array:
         """How the gains of two changes go together."""
         unit = standardised(self._of(np.append(others, one)))
-        return np.clip(unit[:-1] @ unit[-1], -1.0, 1.0)
+        found: Array = np.clip(unit[:-1] @ unit[-1], -1.0, 1.0)
+        return found
 
 
-class _Sizes:
-    """Cells of the table that a move needs."""
-
-    def __init__(self, graph: Graph, cards: Sequence[int], fixed: Sequence[int]) -> None:
-        self._cards = cards
-        self._base = [
-            int(np.prod([cards[v] for v in (*fixed, *parents, child)], dtype=object))
-            for child, parents in enumerate(graph.parents)
-        ]
-
-    def cells(self, child: int, move: Move) -> int:
-        """As many as the family has after the move, or before it where it removes a parent."""
-        return self._base[child] * (1 if move.removes else self._cards[move.parent])
+def _cells(task: Task, graph: Graph, child: int, move: Move) -> int:
+    """Cells of the table that a move needs: that of the larger of the two families."""
+    parents = graph.parents[child]
+    return task.cells(child, parents if move.removes else (*parents, move.parent))
 
 
 def _parts_of(change: Change) -> list[tuple[int, Move]]:

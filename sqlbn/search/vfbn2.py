@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.search.blocks import RowStream
 from sqlbn.search.bounds import Rule
-from sqlbn.search.contest import Contest, Verdict
+from sqlbn.search.contest import Contest, Estimates, Verdict
 from sqlbn.search.decisions import Decision, Log
-from sqlbn.search.graph import Change, Graph, Limits
+from sqlbn.search.graph import Change, Graph
 from sqlbn.search.tallies import CELL_BYTES, PAIRED_ROWS, Move, Tally
+from sqlbn.search.task import Task
 
 Array = npt.NDArray[Any]
 
@@ -71,17 +72,16 @@ class _Search:
         return Change("delete" if move.removes else "add", self.tally.child, move.parent)
 
 
-def _spread(found: Any, numbers: Array, n: int) -> Any:
+def _spread(found: Estimates, numbers: Array, n: int) -> Estimates:
     """Estimates of the moves that are left, in the places that the contest knows them by."""
-    from dataclasses import replace
-
     places = np.append(numbers, n - 1)
     if len(places) == n:
         return found
     back = np.zeros(n, int)
     back[places] = np.arange(len(places))
 
-    def wide(values: Array) -> Array:
+    def wide(values: Array | None) -> Array:
+        assert values is not None
         out = np.zeros(n)
         out[places] = values
         return out
@@ -99,80 +99,84 @@ def _spread(found: Any, numbers: Array, n: int) -> Any:
     )
 
 
-def moves_of(child: int, graph: Graph, limits: Limits, most_cells: int, cards: Sequence[int],
-             fixed: int) -> list[Move]:
+def moves_of(task: Task, graph: Graph, child: int) -> list[Move]:
     """What may be done with a variable's parents now."""
-    parents = graph.parents[child]
-    closed = graph.closed_parents(child)
-    base = fixed * cards[child]
-    for p in parents:
-        base *= cards[p]
+    parents, closed = graph.parents[child], graph.closed_parents(child)
+    limits, most_cells = task.limits, task.most_cells(len(graph))
     found = []
     for other in range(len(graph)):
         if other == child or not limits.may_change(child, other):
             continue
+        more = (*parents, other)
         if other in parents:
             found.append(Move(other, removes=True))
         elif (
-            not closed[other]
-            and limits.fits(child, (*parents, other))
-            and base * cards[other] <= most_cells
+            not closed[other] and limits.fits(child, more) and task.cells(child, more) <= most_cells
         ):
             found.append(Move(other))
     return found
 
 
-def vfbn2(
-    stream: RowStream,
-    cards: Sequence[int],
-    fixed: Sequence[int],
-    rule: Rule,
-    limits: Limits,
-    memory: int,
-    log: Log,
-    graph: Graph,
-    advance: Callable[[], None] = lambda: None,
-) -> None:
-    """Fill an empty graph, decision by decision; `memory` is in bytes."""
-    d = len(graph)
-    fixed_rows = int(np.prod([cards[v] for v in fixed], dtype=int))
-    most_cells = max(1, memory // (CELL_BYTES * max(1, d)))
-    waiting, active = deque(range(d)), dict[int, _Search]()
-    used = 0
-    while waiting or active:
-        while waiting:
-            child = waiting[0]
-            moves = moves_of(child, graph, limits, most_cells, cards, fixed_rows)
-            if not moves:  # nothing may change: there is nothing to decide
-                waiting.popleft()
-                advance()
+class _Searches:
+    """The searches of all variables: some active, the others waiting for memory."""
+
+    def __init__(self, task: Task, graph: Graph) -> None:
+        self._task, self._graph = task, graph
+        self._waiting = deque(range(len(graph)))
+        self.active: dict[int, _Search] = {}
+
+    def activate(self) -> int:
+        """Let in as many as there is memory for, one at least; how many had nothing to decide."""
+        task, graph, finished = self._task, self._graph, 0
+        used = sum(s.tally.cells for s in self.active.values()) * CELL_BYTES
+        while self._waiting:
+            child = self._waiting[0]
+            moves = moves_of(task, graph, child)
+            if not moves:
+                self._waiting.popleft()
+                finished += 1
                 continue
-            tally = Tally(child, graph.parents[child], fixed, moves, cards)
-            if active and used + tally.cells * CELL_BYTES > memory:
-                break
-            waiting.popleft()
-            active[child] = _Search(tally, rule)
+            tally = Tally(child, graph.parents[child], task.fixed, moves, task.cards)
             used += tally.cells * CELL_BYTES
-        if not active:
+            if self.active and used > task.memory:
+                break
+            self._waiting.popleft()
+            self.active[child] = _Search(tally, task.rule)
+        return finished
+
+    def end(self, child: int, again: bool) -> None:
+        """A search has taken its step; it waits for the next one, or that was all."""
+        del self.active[child]
+        if again:
+            self._waiting.append(child)
+
+
+def vfbn2(task: Task, log: Log, graph: Graph, advance: Callable[[], None]) -> None:
+    """Add arcs to a graph, and remove them, until every search has found nothing more to do."""
+    searches = _Searches(task, graph)
+    while True:
+        advance_by(advance, searches.activate())
+        if not searches.active:
             return
-        block = stream.next_block()
+        block = task.stream.next_block()
         log.rows_read += block.shape[1]
-        for child in sorted(active):
-            search = active[child]
+        for child in sorted(searches.active):
+            search = searches.active[child]
             if not search.close(graph.closed_parents(child)):
-                del active[child]
-                waiting.append(child)
+                searches.end(child, again=True)
                 continue
-            verdict = search.look(block, stream.rows)
+            verdict = search.look(block, task.stream.rows)
             if verdict is None:
                 continue
             change = search.change(verdict.winners[0])
             log.decisions.append(Decision.of(change, verdict, log.rows_read))
-            del active[child]
-            if change.action != "none":
-                graph.apply(change)
-                limits.changed(change)
-                waiting.append(child)
-            else:
-                advance()
-        used = sum(s.tally.cells for s in active.values()) * CELL_BYTES
+            graph.apply(change)
+            task.limits.changed(change)
+            searches.end(child, again=change.action != "none")
+            advance_by(advance, change.action == "none")
+
+
+def advance_by(advance: Callable[[], None], times: int) -> None:
+    """Tell that so many variables are done."""
+    for _ in range(times):
+        advance()
