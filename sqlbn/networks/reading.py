@@ -33,7 +33,8 @@ def read_network(
     """The network of a BIF file (or a `Network` itself), or that of the model `name` of a store."""
     if is_stored(bif, store, name):
         with DuckDBEngine() as engine, stored_model(engine, store, name) as (draft, spec):
-            return GivenNetwork(network_of(draft, spec), spec.target.name if spec.has_class else None)
+            target = spec.target.name if spec.has_class else None
+            return GivenNetwork(network_of(draft, spec), target)
     assert bif is not None
     return GivenNetwork(bif if isinstance(bif, Network) else read_bif(bif))
 

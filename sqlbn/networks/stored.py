@@ -69,7 +69,7 @@ class _Reader:
 
     def __init__(self, draft: Draft, spec: ModelSpec) -> None:
         self._draft, self._spec, self._smoothing = draft, spec, spec.smoothing
-        self._target = spec.target.name if spec.has_class else None
+        self._target = spec.target.name if spec.has_class else ""
         self._codes = {i: self._values(i) for i in spec.selected}
         self._divided: list[str] = []
 
