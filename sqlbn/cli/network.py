@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sqlbn.cli import network_learning, sampling
+from sqlbn.cli import network_following, network_learning, sampling
 from sqlbn.cli import options as opt
 from sqlbn.cli.reporting import reporting
 from sqlbn.cli.state import STATE
@@ -26,6 +26,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.command("learn")(reporting(network_learning.learn))
+app.command("follow")(reporting(network_following.follow))
 app.command("sample")(reporting(sampling.sample))
 
 

@@ -16,14 +16,50 @@ from sqlbn.networks import learning
 from sqlbn.quoting import identifier, literal
 
 # What a fit takes and a search for a network has no use for.
-_NOT_HERE = (
+NOT_HERE = (
     "learner", "k", "kmax", "select", "loss", "n", "subsumption", "weighted", "min_count",
     "attributes", "score", "superparent", "order", "parents_from_first", "parents", "map",
     "loocv_sample", "structure_sample", "backoff", "encodings", "weight",
 )  # fmt: skip
 
 
-@opt.learning(*_NOT_HERE)
+Target = Annotated[
+    str | None,
+    typer.Option(
+        "--target", "-t", help="A class, parent of all others: the network then predicts it."
+    ),
+]
+Bound = Annotated[
+    str | None, typer.Option("--bound", help="vfbn: normal or hoeffding. [default: normal]")
+]
+Delta = Annotated[
+    float | None,
+    typer.Option("--delta", help="vfbn: probability of error of one comparison. [default: 1e-9]"),
+]
+DeltaStar = Annotated[
+    float | None,
+    typer.Option("--delta-star", help="vfbn: instead, that of all decisions together."),
+]
+Tau = Annotated[
+    float | None,
+    typer.Option(
+        "--tau",
+        help="vfbn: a difference nobody cares about, as a share of the mean log-likelihood "
+        "without arcs. [default: 0.0005]",
+    ),
+]
+Block = Annotated[
+    int | None, typer.Option("--block", help="vfbn: rows between two looks. [default: 10000]")
+]
+MaxParameters = Annotated[
+    int, typer.Option("--max-parameters", help="Free parameters a table may have.")
+]
+MaxParents = Annotated[
+    int | None, typer.Option("--max-parents", help="Parents a variable may have.")
+]
+
+
+@opt.learning(*NOT_HERE)
 def learn(
     data: opt.Data,
     options: dict[str, Any],
@@ -35,12 +71,7 @@ def learn(
             "bound asks for; vfbn2: so for every variable at a time, the fastest.",
         ),
     ] = "vfbn2",
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target", "-t", help="A class, parent of all others: the network then predicts it."
-        ),
-    ] = None,
+    target: Target = None,
     store: opt.Store = Path("models.duckdb"),
     name: opt.Name = "network",
     replace: Annotated[
@@ -53,38 +84,13 @@ def learn(
         float | None,
         typer.Option("--ess", help="hgc: rows that BDeu's prior is worth. [default: 1]"),
     ] = None,
-    bound: Annotated[
-        str | None,
-        typer.Option("--bound", help="vfbn: normal or hoeffding. [default: normal]"),
-    ] = None,
-    delta: Annotated[
-        float | None,
-        typer.Option(
-            "--delta", help="vfbn: probability of error of one comparison. [default: 1e-9]"
-        ),
-    ] = None,
-    delta_star: Annotated[
-        float | None,
-        typer.Option("--delta-star", help="vfbn: instead, that of all decisions together."),
-    ] = None,
-    tau: Annotated[
-        float | None,
-        typer.Option(
-            "--tau",
-            help="vfbn: a difference nobody cares about, as a share of the mean log-likelihood "
-            "without arcs. [default: 0.0005]",
-        ),
-    ] = None,
-    block: Annotated[
-        int | None,
-        typer.Option("--block", help="vfbn: rows between two looks. [default: 10000]"),
-    ] = None,
-    max_parameters: Annotated[
-        int, typer.Option("--max-parameters", help="Free parameters a table may have.")
-    ] = 10_000,
-    max_parents: Annotated[
-        int | None, typer.Option("--max-parents", help="Parents a variable may have.")
-    ] = None,
+    bound: Bound = None,
+    delta: Delta = None,
+    delta_star: DeltaStar = None,
+    tau: Tau = None,
+    block: Block = None,
+    max_parameters: MaxParameters = 10_000,
+    max_parents: MaxParents = None,
     max_changes: Annotated[
         int,
         typer.Option("--max-changes", help="How often the arc between two variables may change."),
@@ -113,14 +119,19 @@ def learn(
         **options,
     ) as model:
         if as_json:
-            arcs = model.parents.select(["parent", "attribute"]).to_pylist()
-            told = [{"from": a["parent"], "to": a["attribute"]} for a in arcs]
-            typer.echo(json.dumps({"name": name, "store": str(store), **model.meta, "arcs": told}))
+            told = {"name": name, "store": str(store), **model.meta, "arcs": arcs_of(model)}
+            typer.echo(json.dumps(told))
         elif not STATE.quiet:
             print_network(model)
             place = f"ATTACH {literal(str(store))} AS m; USE m.{identifier(name)};"
             typer.echo(f"\nStored as {name!r} in {store}. In SQL:")
             typer.echo(f"  {place} FROM decisions;")
+
+
+def arcs_of(model: Model) -> list[dict[str, str]]:
+    """Every arc, for programs."""
+    arcs = model.parents.select(["parent", "attribute"]).to_pylist()
+    return [{"from": a["parent"], "to": a["attribute"]} for a in arcs]
 
 
 def print_network(model: Model) -> None:

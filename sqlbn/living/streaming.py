@@ -18,14 +18,13 @@ from sqlbn.evaluation.ranking import RANKINGS
 from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import learn
 from sqlbn.history import condition_of, counted_files, stream_label, write_history
+from sqlbn.living.batches import batches, used_source
 from sqlbn.living.changing import forget, update
 from sqlbn.living.drift import Band
 from sqlbn.living.models import LivingModel
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
-from sqlbn.quoting import identifier
 from sqlbn.sources import Source, open_source
-from sqlbn.sources.relation import staged
 from sqlbn.store.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -93,7 +92,8 @@ class Stream:
     def run(self) -> Iterator[StreamBatch]:
         """Every batch after the first, which is only learned."""
         seen = 0
-        for number, rows in enumerate(_batches(self._engine, self._used_source(), self._how.batch)):
+        rows_source = used_source(self._engine, self._source, self._options)
+        for number, rows in enumerate(batches(self._engine, rows_source, self._how.batch)):
             title = f"batch {number}, {seen:,} rows before it"
             with self._progress.stage("stream", title, rows.num_rows):
                 found = self._test(number, seen, rows)
@@ -105,15 +105,6 @@ class Stream:
             target = self._options.target
             raise NoRowsError(f"no row of {self._source.label} has a value in {target!r}")
         self._note_files()
-
-    def _used_source(self) -> Source:
-        """Only the columns that matter, from something that another connection can read."""
-        names = self._options.columns_of(self._source)
-        if self._source.row_key is None or not self._source.rescannable:
-            return staged(self._engine, self._source, names)
-        columns = {n: self._source.columns[n] for n in names}
-        listed = ", ".join(identifier(n) for n in names)
-        return Source(f"({self._source.select(listed)})", columns, self._source.label)
 
     def _test(self, number: int, seen: int, rows: pa.Table) -> StreamBatch | None:
         if self.model is None:
@@ -189,24 +180,6 @@ class Stream:
         for table in ("history", "history_files"):
             draft.engine.execute(f"DROP TABLE {draft.table(table)}")
         write_history(draft, [*steps[:-1], replace(steps[-1], files=files)])
-
-
-def _batches(engine: DuckDBEngine, source: Source, size: int) -> Iterator[pa.Table]:
-    """The rows of a source in order, so many at a time."""
-    import pyarrow as pa
-
-    waiting: list[pa.RecordBatch] = []
-    held = 0
-    with engine.beside(source.select("*"), size) as reader:
-        for piece in reader:
-            waiting.append(piece)
-            held += piece.num_rows
-            while held >= size:
-                table = pa.Table.from_batches(waiting)
-                yield table.slice(0, size).combine_chunks()
-                waiting, held = table.slice(size).to_batches(), held - size
-    if held:
-        yield pa.Table.from_batches(waiting).combine_chunks()
 
 
 def warn_of_drift(found: StreamBatch, measure: str) -> None:

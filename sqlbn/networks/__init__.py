@@ -10,11 +10,13 @@ from sqlbn.networks.network import Network, Variable
 if TYPE_CHECKING:
     from sqlbn.networks.api import NetworkScore, load, plot, query, score
     from sqlbn.networks.drawing import sample
+    from sqlbn.networks.following import follow
     from sqlbn.networks.learning import learn
 
 # Imported on first use: they need the engine, files and tables do not.
 _HOMES = {
     "NetworkScore": "sqlbn.networks.api",
+    "follow": "sqlbn.networks.following",
     "learn": "sqlbn.networks.learning",
     "load": "sqlbn.networks.api",
     "plot": "sqlbn.networks.api",
@@ -27,6 +29,7 @@ __all__ = [
     "Network",
     "NetworkScore",
     "Variable",
+    "follow",
     "learn",
     "load",
     "plot",

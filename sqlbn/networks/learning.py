@@ -44,19 +44,26 @@ def learn(
     >>> learn(rows).parents.to_pydict()["attribute"]
     ['rain']
     """
-    if method not in METHODS:
-        raise OptionError(f"--method {method}: choose hgc, vfbn1 or vfbn2")
-    search = {key: options.pop(key) for key in _SEARCH if key in options}
-    given = {key: value for key, value in search.items() if value is not None}
+    target, learner, keywords = fit_keywords(method, target, options)
     return api.fit(
         data,
-        NO_CLASS if target is None else target,
-        method,
+        target,
+        learner,
         store=store,
         name=name,
         replace=replace,
         quiet=quiet,
         progress=progress,
-        search=given,
-        **options,
+        **keywords,
     )
+
+
+def fit_keywords(
+    method: str, target: str | None, options: dict[str, Any]
+) -> tuple[str, str, dict[str, Any]]:
+    """Target, learner and options of a fit, the options of the search put together."""
+    if method not in METHODS:
+        raise OptionError(f"--method {method}: choose hgc, vfbn1 or vfbn2")
+    search = {key: value for key, value in options.items() if key in _SEARCH and value is not None}
+    others = {key: value for key, value in options.items() if key not in _SEARCH}
+    return NO_CLASS if target is None else target, method, {**others, "search": search}

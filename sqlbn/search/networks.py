@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlbn.learners.base import Searching
 
 # The share of the memory limit that the counts of all candidates may take.
-_MEMORY_SHARE = 0.25
+COUNTS_SHARE = 0.25
 
 
 @dataclass(frozen=True)
@@ -74,9 +74,9 @@ def search_network(
             unit = entropy(stream.first_block(), cards, fixed)
         # Every pair may change so often, and every variable ends with a decision.
         steps = d * (d - 1) // 2 * options.max_changes + d
-        rule, memory = options.rule(unit, steps), int(_MEMORY_SHARE * engine.memory_bytes)
-        task = Task(stream, cards, tuple(fixed), rule, limits, memory)
-        search = partial(vfbn2 if searching.method == "vfbn2" else vfbn1, task, log, graph)
+        rule, memory = options.rule(unit, steps), int(COUNTS_SHARE * engine.memory_bytes)
+        task = Task(cards, tuple(fixed), rule, limits, memory)
+        search = partial(vfbn2 if searching.method == "vfbn2" else vfbn1, stream, task, log, graph)
     with progress.stage("search", f"searching for a network by {searching.method}"):
         try:
             search(progress.advance)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlbn.search.blocks import RowStream
 from sqlbn.search.bounds import Rule
 from sqlbn.search.graph import Limits
 from sqlbn.search.tallies import CELL_BYTES
@@ -13,12 +12,11 @@ from sqlbn.search.tallies import CELL_BYTES
 
 @dataclass(frozen=True)
 class Task:
-    """Rows, the numbers of values of all variables, parents that never change, rule and limits.
+    """The numbers of values of all variables, parents that never change, rule and limits.
 
     `memory` is what the counts of all candidates may take, in bytes.
     """
 
-    stream: RowStream
     cards: Sequence[int]
     fixed: tuple[int, ...]
     rule: Rule

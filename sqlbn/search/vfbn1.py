@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.search.blocks import RowStream
 from sqlbn.search.changes import changes_of
 from sqlbn.search.contest import Contest, Estimates, Verdict
 from sqlbn.search.decisions import Decision, Log
@@ -18,9 +19,10 @@ from sqlbn.search.task import Task
 Array = npt.NDArray[Any]
 
 
-def vfbn1(task: Task, log: Log, graph: Graph, advance: Callable[[], None]) -> None:
+def vfbn1(
+    stream: RowStream, task: Task, log: Log, graph: Graph, advance: Callable[[], None]
+) -> None:
     """Improve a graph step by step."""
-    stream = task.stream
     while True:
         step = _Step(task, graph)
         if not step.changes:

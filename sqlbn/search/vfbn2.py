@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.search.blocks import RowStream
 from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Contest, Estimates, Verdict
 from sqlbn.search.decisions import Decision, Log
@@ -151,21 +152,23 @@ class _Searches:
             self._waiting.append(child)
 
 
-def vfbn2(task: Task, log: Log, graph: Graph, advance: Callable[[], None]) -> None:
+def vfbn2(
+    stream: RowStream, task: Task, log: Log, graph: Graph, advance: Callable[[], None]
+) -> None:
     """Add arcs to a graph, and remove them, until every search has found nothing more to do."""
     searches = _Searches(task, graph)
     while True:
         advance_by(advance, searches.activate())
         if not searches.active:
             return
-        block = task.stream.next_block()
+        block = stream.next_block()
         log.rows_read += block.shape[1]
         for child in sorted(searches.active):
             search = searches.active[child]
             if not search.close(graph.closed_parents(child)):
                 searches.end(child, again=True)
                 continue
-            verdict = search.look(block, task.stream.rows)
+            verdict = search.look(block, stream.rows)
             if verdict is None:
                 continue
             change = search.change(verdict.winners[0])

@@ -287,8 +287,15 @@ def _read_factors(draft: Draft) -> tuple[Factor, ...]:
 
 def write_meta(draft: Draft, meta: dict[str, Any]) -> None:
     """The draft's `meta`; anything that is not text or a number is written as JSON."""
+    draft.create("meta", "key VARCHAR, value VARCHAR")
+    add_meta(draft, meta)
+
+
+def add_meta(draft: Draft, meta: dict[str, Any]) -> None:
+    """More of the same."""
     rows = [
         (key, value if isinstance(value, str) else json.dumps(value, default=str))
         for key, value in meta.items()
     ]
-    draft.fill("meta", "key VARCHAR, value VARCHAR", rows)
+    listed = ", ".join(f"({literal(key)}, {literal(value)})" for key, value in rows)
+    draft.engine.execute(f"INSERT INTO {draft.table('meta')} VALUES {listed}")

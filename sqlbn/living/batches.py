@@ -1,0 +1,43 @@
+"""Rows of a source in their order, a batch at a time, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sqlbn.engines import DuckDBEngine
+from sqlbn.options import FitOptions
+from sqlbn.quoting import identifier
+from sqlbn.sources import Source
+from sqlbn.sources.relation import staged
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def used_source(engine: DuckDBEngine, source: Source, options: FitOptions) -> Source:
+    """Only the columns that matter, from something that another connection can read."""
+    names = options.columns_of(source)
+    if source.row_key is None or not source.rescannable:
+        return staged(engine, source, names)
+    columns = {n: source.columns[n] for n in names}
+    listed = ", ".join(identifier(n) for n in names)
+    return Source(f"({source.select(listed)})", columns, source.label)
+
+
+def batches(engine: DuckDBEngine, source: Source, size: int) -> Iterator[pa.Table]:
+    """The rows of a source in order, so many at a time."""
+    import pyarrow as pa
+
+    waiting: list[pa.RecordBatch] = []
+    held = 0
+    with engine.beside(source.select("*"), size) as reader:
+        for piece in reader:
+            waiting.append(piece)
+            held += piece.num_rows
+            while held >= size:
+                table = pa.Table.from_batches(waiting)
+                yield table.slice(0, size).combine_chunks()
+                waiting, held = table.slice(size).to_batches(), held - size
+    if held:
+        yield pa.Table.from_batches(waiting).combine_chunks()

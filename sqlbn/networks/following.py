@@ -1,0 +1,287 @@
+"""`sqlbn.networks.follow`: a network over a window that slides along rows in their order."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn import api
+from sqlbn.draft import Draft
+from sqlbn.encode.encoded import discard
+from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import NoRowsError, OptionError
+from sqlbn.fitting import Pattern, learn, learn_judged
+from sqlbn.history import stream_label
+from sqlbn.living.batches import batches, used_source
+from sqlbn.living.models import encoding_of
+from sqlbn.model import Model
+from sqlbn.networks.coding import coded_rows
+from sqlbn.networks.learning import fit_keywords
+from sqlbn.options import FitOptions
+from sqlbn.progress import ConsoleProgress, Progress
+from sqlbn.search.decisions import Decision, Log
+from sqlbn.search.following import FollowedGraph
+from sqlbn.search.graph import Change, Graph
+from sqlbn.search.networks import COUNTS_SHARE, FoundNetwork, entropy
+from sqlbn.search.options import SearchOptions
+from sqlbn.search.task import Task
+from sqlbn.sources import Source, open_source
+from sqlbn.store import StoreFile
+from sqlbn.store.spec import ModelSpec, add_meta, read_spec
+from sqlbn.structure.parents import Structure
+from sqlbn.structure.shape import Shape
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Array = npt.NDArray[Any]
+# The share of the memory limit that the codes of a window may take.
+_WINDOW_SHARE = 0.2
+# Over a long time the arc between two variables may come and go as often as the world changes.
+_NO_LIMIT = 10**9
+
+
+@dataclass(frozen=True)
+class FollowedBlock:
+    """One block: what the network before it made of it, and what it changed.
+
+    `log_likelihood` is the mean of ln P(row), given the class where there is one.
+    """
+
+    block: int
+    rows_before: int
+    rows: int
+    log_likelihood: float
+    changes: tuple[str, ...]
+    arcs: int
+
+
+@dataclass(frozen=True)
+class Followed:
+    """All blocks behind the first window, and the network of the last window."""
+
+    blocks: list[FollowedBlock]
+    model: Model
+
+
+def follow(
+    data: Any,
+    *,
+    window: int,
+    target: str | None = None,
+    store: str | Path | None = None,
+    name: str | None = None,
+    replace: bool = False,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Followed:
+    """Learn a network from the first `window` rows, then keep it true to the last ones.
+
+    Rows come in their order. Each `block` of them is first judged by the network there is, then
+    it comes into the window and the oldest block leaves it. Then every variable's parents are put
+    to the test: a parent is added where that is better than the present ones by the bound, and
+    removed where it has become useless. `options` are those of `learn` with vfbn2. Categories and
+    cut points are those of the first window; a value that comes later counts as one unknown value.
+    """
+    if (store is None) != (name is None):
+        raise OptionError("store and name go together: give both, or neither")
+    progress = progress or (Progress() if quiet else ConsoleProgress())
+    settings, chosen = api.split_options(*fit_keywords("vfbn2", target, options))
+    searching = chosen.make_learner().searching
+    assert searching is not None
+    if window < searching.options.block_rows:
+        raise OptionError(
+            f"--window {window}: give at least a block, {searching.options.block_rows} rows"
+        )
+    engine = DuckDBEngine(settings)
+    try:
+        if store is not None and name is not None:
+            StoreFile(store).check_name(engine, name, replace)
+        source = api.open_for_fit(engine, data, chosen)
+        following = _Following(engine, source, chosen, searching.options, window, progress)
+        found = list(following.run())
+        model = Model(engine, *following.model())
+        if store is not None and name is not None:
+            with progress.stage("store", f"storing {name!r} in {store}"):
+                model.save(store, name, replace)
+        return Followed(found, model)
+    except BaseException:
+        engine.close()
+        raise
+
+
+class _Following:
+    """Reads the stream, codes its rows, keeps the rows of the window in scratch files."""
+
+    def __init__(
+        self,
+        engine: DuckDBEngine,
+        source: Source,
+        options: FitOptions,
+        search: SearchOptions,
+        window: int,
+        progress: Progress,
+    ) -> None:
+        self._engine, self._source, self._window = engine, source, window
+        self._options, self._search, self._progress = options, search, progress
+        self._kept: deque[tuple[Path, int]] = deque()
+        self._log = Log()
+        self._first: tuple[Draft, ModelSpec] | None = None
+        self._graph: FollowedGraph | None = None
+
+    def run(self) -> Iterator[FollowedBlock]:
+        """Every block behind the first window."""
+        rows = used_source(self._engine, self._source, self._options)
+        seen, number = 0, 0
+        for table in batches(self._engine, rows, self._search.block_rows):
+            if self._graph is None:
+                self._keep(table)
+                seen += table.num_rows
+                if seen >= self._window:
+                    self._begin()
+                continue
+            number += 1
+            title = f"block {number}, {seen:,} rows before it"
+            with self._progress.stage("follow", title, table.num_rows):
+                yield self._step(number, seen, table)
+            seen += table.num_rows
+        if self._graph is None:
+            if not seen:
+                raise NoRowsError(f"{self._source.label} has no row to learn from")
+            self._begin()
+
+    def _keep(self, table: pa.Table) -> None:
+        import pyarrow.parquet as pq
+
+        path = self._engine.scratch_file("window", ".parquet")
+        pq.write_table(table, path)
+        self._kept.append((path, table.num_rows))
+
+    def _rows_of(self, *paths: Path) -> Source:
+        """The rows of scratch files, which are no part of a model's history."""
+        opened = open_source(self._engine, [str(path) for path in paths])
+        return replace(opened, files=(), label=stream_label(self._source.label))
+
+    # -- the first window ----------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """A network of the first window, and its rows as blocks of codes."""
+        whole = self._rows_of(*(path for path, _ in self._kept))
+        draft, spec = learn(self._engine, whole, self._options.of_used_columns(), self._progress)
+        self._first = draft, spec
+        names = [book.name for book in spec.books]
+        for row in self._engine.rows(
+            "SELECT variable, action, parent, candidates, rows, rows_read, checks, margin, bound, "
+            f"delta, reason FROM {draft.table('decisions')} ORDER BY step"
+        ):
+            parent = None if row[2] is None else names.index(row[2])
+            change = Change(row[1], names.index(row[0]), parent)
+            self._log.decisions.append(Decision(change, *row[3:]))
+        self._log.rows_read = int(spec.meta["structure_rows"])
+        coded = [self._codes(self._rows_of(path)) for path, _ in self._kept]
+        self._graph = FollowedGraph(self._task(spec, coded[0]), self._found_graph(spec))
+        for block in coded:
+            self._graph.add(block)
+
+    def _task(self, spec: ModelSpec, block: Array) -> Task:
+        scorer_cards = (*(book.slots for book in spec.scored_books), len(spec.class_names))
+        width = self._window * block.itemsize * len(scorer_cards)
+        room = _WINDOW_SHARE * self._engine.memory_bytes
+        if width > room:
+            raise OptionError(
+                f"--window {self._window}: its codes take {width / 2**20:,.0f} MB of the "
+                f"{room / 2**20:,.0f} MB there is for them; make it smaller, or raise "
+                "--memory-limit"
+            )
+        fixed = (len(scorer_cards) - 1,) if spec.has_class else ()
+        unit = entropy(block, scorer_cards, fixed)
+        limits = replace(self._search, max_changes=_NO_LIMIT).limits(scorer_cards, scorer_cards[-1])
+        memory = int(COUNTS_SHARE * self._engine.memory_bytes)
+        d = len(spec.books)
+        steps = d * (d - 1) // 2 * self._search.max_changes + d
+        rule = self._search.rule(unit, steps)
+        return Task(scorer_cards, fixed, rule, limits, memory)
+
+    def _found_graph(self, spec: ModelSpec) -> Graph:
+        graph = Graph(len(spec.books))
+        for child, parents in enumerate(spec.parents):
+            for parent in parents:
+                graph.apply(Change("add", child, parent))
+        return graph
+
+    def _codes(self, source: Source) -> Array:
+        """The rows as an array with a line for every variable; rows of unknown class are left out.
+
+        Codes that were not in the first window fall together into one more.
+        """
+        assert self._first is not None
+        draft, spec = self._first
+        encoded = coded_rows(self._engine, source, spec.scorer(draft.prefix, source.columns))
+        try:
+            columns = [f"x{i}" for i in range(len(spec.books))] + ["y"]
+            found = self._engine.arrays(
+                f"SELECT {', '.join(columns)} FROM {encoded.relation} "
+                f"WHERE y < {len(spec.class_names)}"
+            )
+        finally:
+            discard(self._engine, encoded)
+        kind = np.min_scalar_type(max(encoded.cards))
+        return np.vstack([found[c].astype(kind) for c in columns])
+
+    # -- what comes then -----------------------------------------------------------------------
+
+    def _step(self, number: int, seen: int, table: pa.Table) -> FollowedBlock:
+        assert self._graph is not None
+        self._keep(table)
+        block = self._codes(self._rows_of(self._kept[-1][0]))
+        n = block.shape[1]
+        judged = self._graph.tables.log_likelihood(block) if n else math.nan
+        self._graph.add(block)
+        while sum(rows for _, rows in self._kept) > self._window and len(self._kept) > 1:
+            path, _ = self._kept.popleft()
+            path.unlink()
+            self._graph.forget()
+        self._log.rows_read += n
+        decisions = self._graph.review(self._log.rows_read)
+        self._log.decisions += decisions
+        graph = self._graph.graph
+        return FollowedBlock(
+            number,
+            seen,
+            n,
+            judged,
+            tuple(self._told(d.change) for d in decisions),
+            sum(map(len, graph.parents)),
+        )
+
+    def _told(self, change: Change) -> str:
+        assert self._first is not None
+        assert change.parent is not None
+        books = self._first[1].books
+        sign = "+" if change.action == "add" else "-"
+        return f"{sign} {books[change.parent].name} -> {books[change.child].name}"
+
+    def model(self) -> tuple[Draft, ModelSpec]:
+        """The network of the last window, with the log of all decisions."""
+        assert self._graph is not None
+        assert self._first is not None
+        graph, (first, spec) = self._graph.graph, self._first
+        structure = Structure(tuple(graph.order()), tuple(graph.parents))
+        pattern = Pattern(encoding_of(first, spec), Shape.whole(structure))
+        whole = self._rows_of(*(path for path, _ in self._kept))
+        options = self._options.of_used_columns()
+        draft, _, _ = learn_judged(self._engine, whole, options, self._progress, pattern)
+        first.drop()
+        names = [book.name for book in spec.books]
+        self._log.write(draft, names)
+        found = FoundNetwork(structure, self._log, self._graph.rule)
+        add_meta(draft, {"window": self._window, **found.chosen})
+        return draft, read_spec(draft)
