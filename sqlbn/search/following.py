@@ -155,9 +155,7 @@ class FollowedGraph:
         found = [
             at
             for at, move in enumerate(moves)
-            if move.removes
-            and errors[at] < self._task.rule.tau
-            and estimates.observed[at] > 0
+            if move.removes and errors[at] < self._task.rule.tau and estimates.observed[at] > 0
         ]
         return max(found, key=lambda at: float(estimates.observed[at]), default=-1)
 
