@@ -149,7 +149,8 @@ def summary(model: Model) -> str:
     meta = model.meta
     found = (
         f"{meta['arcs']} arcs by {meta['learner']}: {meta['structure_steps']} decisions from "
-        f"{meta['structure_rows']:,} rows read, of {meta['rows']:,}"
+        f"{meta['structure_rows']:,} rows read"
+        + ("" if "window" in meta else f" (the table has {meta['rows']:,})")
     )
     decisions = model.decisions
     if "delta_star" in meta and decisions is not None:

@@ -38,7 +38,8 @@ LearnerName = Annotated[
         "--learner",
         "-l",
         help="nb, tan, kdb, skdb; ande, or the paper's names for it: a1de, a2de, with -s, -w or "
-        "-sw at the end; fan, superparent; the collections fanc, spc, spcr, tc, collection; snb. "
+        "-sw at the end; fan, superparent; the collections fanc, spc, spcr, tc, collection; snb; "
+        "networks: hgc, vfbn1, vfbn2. "
         "[default: skdb; kdb where --k is given]",
     ),
 ]

@@ -53,7 +53,7 @@ def drawn(network: str, rows: float, seed: int, folder: Path) -> Path:
     """Rows of a network, drawn once."""
     path = folder / f"{network}-{int(rows)}-{seed}.parquet"
     if not path.exists():
-        sqlbn(f"sample --bif {bif(network)} --rows {int(rows)} --seed {seed} --out {path} --quiet")
+        sqlbn(f"sample --bif {bif(network)} --rows {int(rows)} --seed {seed} --out {path}")
     return path
 
 
@@ -61,7 +61,7 @@ def learned(method: str, data: Path, folder: Path) -> dict[str, object]:
     """What `network learn` tells of itself."""
     done = sqlbn(
         f"network learn {data} --method {method} --store {folder}/networks.duckdb "
-        f"--name {method} --replace --threads 2 --json"
+        f"--name {method} --replace --json"
     )
     found: dict[str, object] = done.json
     return found
@@ -83,7 +83,7 @@ def table(networks: list[str], methods: list[str], rows: float, folder: Path) ->
     )
     for network in networks:
         train, test = drawn(network, rows, 1, folder), drawn(network, 1e5, 2, folder)
-        true = sqlbn(f"network score {test} --bif {bif(network)} --json --quiet").json
+        true = sqlbn(f"network score {test} --bif {bif(network)} --json").json
         print(
             f"{network:11} {'true':6} {true['log_likelihood']:9.3f} {'':8} {'':11} {'':9} "
             f"{true['arcs']:5} | {told(network, 'true')}",
@@ -92,7 +92,7 @@ def table(networks: list[str], methods: list[str], rows: float, folder: Path) ->
         for method in methods:
             model = learned(method, train, folder)
             place = f"--store {folder}/networks.duckdb --name {method}"
-            score = sqlbn(f"network score {test} {place} --json --quiet").json
+            score = sqlbn(f"network score {test} {place} --json").json
             structure, others = times(model)
             print(
                 f"{'':11} {method:6} {score['log_likelihood']:9.3f} "
@@ -138,7 +138,7 @@ def beside(networks: list[str], rows: float, folder: Path) -> None:
         for method in METHODS:
             model = learned(method, train, folder)
             place = f"--store {folder}/networks.duckdb --name {method}"
-            score = sqlbn(f"network score {test} {place} --json --quiet").json
+            score = sqlbn(f"network score {test} {place} --json").json
             print(
                 f"{network:11} {method:9} {sum(times(model)):8.2f} {score['arcs']:5} "
                 f"{score['log_likelihood']:9.3f}",
@@ -150,7 +150,7 @@ def beside(networks: list[str], rows: float, folder: Path) -> None:
                 continue
             out = folder / f"{program}.bif"
             found = run(sys.executable, here, package, train, out).json
-            score = sqlbn(f"network score {test} --bif {out} --json --quiet").json
+            score = sqlbn(f"network score {test} --bif {out} --json").json
             print(
                 f"{network:11} {program:9} {found['seconds']:8.2f} {found['arcs']:5} "
                 f"{score['log_likelihood']:9.3f}"
