@@ -131,8 +131,9 @@ def fit(
 
     `learner` is nb, tan, kdb, skdb, ande or one of its short names (a1de, a2de-sw, …), fan,
     superparent, one of the collections fanc, spc, spcr, tc and collection, snb, or one of the
-    networks hgc, vfbn1 and vfbn2; without it skdb, or kdb where `k` is given. `options` are those of `sqlbn fit`: `k`, `kmax`, `select`, `loss`,
-    `n`, `subsumption`, `weighted`, `min_count`, `attributes`, `score`, `superparent`, `order`,
+    networks hgc, vfbn1 and vfbn2; without it skdb, or kdb where `k` is given. `options` are those
+    of `sqlbn fit`: `k`, `kmax`, `select`, `loss`, `n`, `subsumption`, `weighted`, `min_count`,
+    `attributes`, `score`, `superparent`, `order`,
     `parents_from_first`, `parents` (attribute → list of parent sets, each a list of names or a
     mapping with `parents` and `weight`), `estimate`, `missing`, `loocv_sample`,
     `structure_sample`, `m`, `backoff`, `discretise` (ef, mdl, modl, auto), `encodings`,

@@ -63,55 +63,26 @@ class Tally:
     # -- layout --------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        cards = self._cards
-        shape = [cards[v] for v in self._family]
-        base = math.prod(shape)
-        # Cells of the present family (parents, x); a new parent's value comes behind.
-        cell = np.arange(base)
-        row_of = cell // shape[-1]
-        parts: list[int] = []
-        joint: list[Array] = []
-        left: list[Array] = []
-        right: list[Array] = []
-        rest: list[Array] = []
-        self._factors: list[int] = []
-        self._columns: list[int] = []
-        start = lefts = rights = rests = 0
-        for move in self.moves:
-            r = 1 if move.removes else cards[move.parent]
-            size = base * r
-            value, own, above = np.tile(np.arange(r), base), cell.repeat(r), row_of.repeat(r)
-            if move.removes:
-                kept_cell, kept_row = self._without(move.parent, shape)
-                places = (above, kept_cell, kept_row)
-            else:
-                places = (above * r + value, own, above)
-            sizes = [int(p.max()) + 1 for p in places]
-            joint.append(np.full(size, len(parts)))
-            left.append(places[0] + lefts)
-            right.append(places[1] + rights)
-            rest.append(places[2] + rests)
-            lefts, rights, rests = lefts + sizes[0], rights + sizes[1], rests + sizes[2]
-            parts.append(start)
-            self._factors.append(r)
-            self._columns.append(-1 if move.removes else move.parent)
-            start += size
-        self.cells = start
-        self._starts = np.array(parts, np.int64)
-        empty = np.zeros(0, np.int64)
-        self._move_of = np.concatenate(joint) if joint else empty
-        self._left = np.concatenate(left) if left else empty
-        self._right = np.concatenate(right) if right else empty
-        self._rest = np.concatenate(rest) if rest else empty
+        """Where every move's cells lie, and for each cell those of the three coarser tables."""
+        shape = [self._cards[v] for v in self._family]
+        self._factors = [1 if m.removes else self._cards[m.parent] for m in self.moves]
+        self._columns = [-1 if m.removes else m.parent for m in self.moves]
         self._signs = np.array([-1.0 if m.removes else 1.0 for m in self.moves])
+        sizes = [math.prod(shape) * r for r in self._factors]
+        self._starts = np.cumsum([0, *sizes])[:-1]
+        self.cells = sum(sizes)
+        self._move_of = np.repeat(np.arange(len(sizes)), sizes)
+        coarser = [
+            _coarser(shape, self._axis(m), r)
+            for m, r in zip(self.moves, self._factors, strict=True)
+        ]
+        self._left, self._right, self._rest = (
+            _stacked([places[which] for places in coarser]) for which in range(3)
+        )
 
-    def _without(self, parent: int, shape: list[int]) -> tuple[Array, Array]:
-        """Cells (parents, x) and (parents) when one parent is summed out."""
-        axis = self._family.index(parent)
-        smaller = [1 if a == axis else s for a, s in enumerate(shape)]
-        cells = np.arange(math.prod(smaller)).reshape(smaller)
-        wide = np.broadcast_to(cells, shape).reshape(-1)
-        return wide, wide // shape[-1]
+    def _axis(self, move: Move) -> int | None:
+        """The place of the parent that a move removes; None where it adds one."""
+        return self._family.index(move.parent) if move.removes else None
 
     def keep(self, wanted: Array) -> None:
         """Go on with some of the moves only; `wanted` says which."""
@@ -223,6 +194,29 @@ class Tally:
         """For every move and row of a block what the row gains."""
         found: Array = gains[self._keys(rows)]
         return found
+
+
+def _coarser(shape: list[int], removed: int | None, r: int) -> tuple[Array, Array, Array]:
+    """For each cell of a move the cells without x, without the parent, and without both.
+
+    The move's table has the parents, x and, where a parent is added, its r values behind.
+    """
+    cells = np.arange(math.prod(shape))
+    if removed is None:
+        own, above = cells.repeat(r), (cells // shape[-1]).repeat(r)
+        return above * r + np.tile(np.arange(r), len(cells)), own, above
+    smaller = [1 if axis == removed else size for axis, size in enumerate(shape)]
+    kept = np.broadcast_to(np.arange(math.prod(smaller)).reshape(smaller), shape).reshape(-1)
+    return cells // shape[-1], kept, kept // shape[-1]
+
+
+def _stacked(places: list[Array]) -> Array:
+    """Places of several tables, one behind the other."""
+    if not places:
+        return np.zeros(0, np.int64)
+    sizes = [int(p.max()) + 1 for p in places]
+    starts = np.cumsum([0, *sizes])[:-1]
+    return np.concatenate([p + start for p, start in zip(places, starts, strict=True)])
 
 
 class _Correlation:
