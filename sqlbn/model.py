@@ -114,6 +114,16 @@ class Model:
             return None
         return self._table("loocv", "loss, k, n_attributes")
 
+    @property
+    def decisions(self) -> pa.Table | None:
+        """`step, variable, action, parent, candidates, rows, rows_read, checks, margin, bound, …`.
+
+        How the parents were decided on with a bound; None where all rows were counted.
+        """
+        if "decisions" not in self._draft.names():
+            return None
+        return self._table("decisions", "step")
+
     def cpt(self, attribute: str) -> pa.Table:
         """The conditional probability table of an attribute, with decoded values."""
         position = self._spec.position(attribute)

@@ -1,0 +1,60 @@
+"""Random samples of the codes, each twice as large as the last and holding it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlbn.encode.encoded import Encoded, discard, sampled
+from sqlbn.engines import DuckDBEngine
+
+# Samples that one scan of all codes brings: the scan costs more than counting what it finds.
+_PER_SCAN = 32
+
+
+class Samples:
+    """Level 0 is one block, level l has 2^l of them, the last level is all rows.
+
+    Rows are drawn by their number and the seed, so nothing is assumed of their order on disk.
+    """
+
+    def __init__(self, engine: DuckDBEngine, encoded: Encoded, block: int) -> None:
+        self._engine, self._encoded, self._block = engine, encoded, block
+        self._levels: dict[int, Encoded] = {}
+        self._drawn: dict[int, Encoded] = {}
+
+    def is_all(self, level: int) -> bool:
+        """Whether that level has all rows."""
+        return self._block << level >= self._encoded.rows
+
+    def at(self, level: int) -> Encoded:
+        """The codes of a level; kept until all are discarded."""
+        if self.is_all(level):
+            return self._encoded
+        if level not in self._levels:
+            self._levels[level] = self._cut(self._block << level)
+        return self._levels[level]
+
+    def _cut(self, size: int) -> Encoded:
+        """The first rows of a larger sample, or where that would be nearly all, a scan for them."""
+        large = self._block * _PER_SCAN
+        while large < size:
+            large *= _PER_SCAN
+        if 2 * large >= self._encoded.rows:
+            return sampled(self._engine, self._encoded, size)
+        if large not in self._drawn:
+            self._drawn[large] = sampled(self._engine, self._encoded, large)
+        if large == size:
+            return self._drawn[large]
+        name, rows = self._engine.fresh_name("encoded"), self._drawn[large]
+        # A sample lies in its random order.
+        self._engine.execute(
+            f"CREATE TABLE {name} AS SELECT * FROM {rows.relation} WHERE rowid < {size}"
+        )
+        return replace(rows, relation=name, rows=size)
+
+    def discard(self) -> None:
+        """Free what the samples take."""
+        tables = {e.relation: e for e in (*self._levels.values(), *self._drawn.values())}
+        for encoded in tables.values():
+            discard(self._engine, encoded)
+        self._levels, self._drawn = {}, {}
