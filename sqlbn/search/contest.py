@@ -90,13 +90,14 @@ class Contest:
         delta = self._delta(estimates)
         lost_to = np.zeros(len(rest), int)
         open_error, margin, worst = 0.0, np.inf, 0.0
-        undecided = np.zeros(len(rest), bool)
-        for winner in winners:
+        undecided, sure = np.zeros(len(rest), bool), np.ones(len(winners), bool)
+        for place, winner in enumerate(winners):
             margins = estimates.means[winner] - estimates.means[rest]
             errors = self._errors(n, delta, estimates, int(winner), rest, margins)
             beaten = margins > errors
             lost_to += beaten
             undecided |= ~beaten
+            sure[place] = beaten.all()
             open_error = max(open_error, float(errors[~beaten].max(initial=0.0)))
             closest = int(np.argmin(margins - errors))
             if margins[closest] - errors[closest] < margin - worst or margin == np.inf:
@@ -106,18 +107,24 @@ class Contest:
             return self._verdict(winners, "bound", n, margin, worst, delta)
         if open_error < self.rule.tau or exhausted:
             reason: Reason = "tie" if open_error < self.rule.tau else "exhausted"
-            chosen = self._observed_best(estimates, np.append(winners, rest[undecided]))
+            # What is decided stays so; the observed values speak of the rest.
+            open_ = np.append(winners[~sure], rest[undecided])
+            chosen = np.append(winners[sure], self._observed_best(estimates, open_, sum(~sure)))
             return self._verdict(chosen, reason, n, margin, worst, delta)
         return None
 
+    @property
+    def _comparisons(self) -> int:
+        """a (b - a) of the paper; none where all are chosen."""
+        return self.choose * max(0, self.n_candidates - self.choose)
+
     def _delta(self, estimates: Estimates) -> float:
-        comparisons = self.choose * (self.n_candidates - self.choose)
         if self.rule.bound == "hoeffding":
             assert estimates.ranges is not None
             scale = 2 * float(estimates.ranges.max(initial=0.0))
         else:
             scale = 2 * float(estimates.deviations.max(initial=0.0))
-        return self.rule.comparison_delta(comparisons, scale)
+        return self.rule.comparison_delta(self._comparisons, scale)
 
     def _errors(
         self, n: int, delta: float, estimates: Estimates, one: int, others: Array, margins: Array
@@ -139,16 +146,15 @@ class Contest:
             errors[near] += slack[near]
         return errors
 
-    def _observed_best(self, estimates: Estimates, open_: Array) -> Array:
+    def _observed_best(self, estimates: Estimates, open_: Array, wanted: int) -> Array:
         open_ = np.sort(open_)
         order = np.argsort(-estimates.observed[open_], kind="stable")
-        found: Array = open_[order[: self.choose]]
+        found: Array = open_[order[:wanted]]
         return found
 
     def _verdict(
         self, winners: Array, reason: Reason, n: int, margin: float, worst: float, delta: float
     ) -> Verdict:
-        comparisons = self.choose * (self.n_candidates - self.choose)
         return Verdict(
             tuple(int(w) for w in winners),
             reason,
@@ -157,5 +163,5 @@ class Contest:
             self.checks,
             margin,
             worst,
-            delta * self.checks * comparisons,
+            delta * self.checks * self._comparisons,
         )

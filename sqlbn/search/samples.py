@@ -35,11 +35,11 @@ class Samples:
         return self._levels[level]
 
     def _cut(self, size: int) -> Encoded:
-        """The first rows of a larger sample, or where that would be nearly all, a scan for them."""
+        """The first rows of a larger sample, or where that would be all, a scan for them."""
         large = self._block * _PER_SCAN
         while large < size:
             large *= _PER_SCAN
-        if 2 * large >= self._encoded.rows:
+        if large >= self._encoded.rows:
             return sampled(self._engine, self._encoded, size)
         if large not in self._drawn:
             self._drawn[large] = sampled(self._engine, self._encoded, large)
