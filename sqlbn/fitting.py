@@ -192,7 +192,11 @@ def _fit_product(job: Job) -> Fitted:
     if shape is None:
         counts, shape = _selected(counts, structure, prepared, options, progress)
     finish_product(counts, prepared.books, info, shape.structure, options.smoothing, progress)
-    chosen = {**shape.chosen, **learner.chosen(info, shape.structure), **_sureness(decided, options)}
+    chosen = {
+        **shape.chosen,
+        **learner.chosen(info, shape.structure),
+        **_sureness(decided, options),
+    }
     order, class_counts = shape.structure.order, prepared.class_counts
     k, n_attributes = shape.k, len(shape.selected)
 

@@ -98,9 +98,7 @@ class Rule:
         """
         c = 1
         for _ in range(100):
-            blocks = math.ceil(
-                rows_needed(self.bound, self.tau, share / c, scale) / self.block
-            )
+            blocks = math.ceil(rows_needed(self.bound, self.tau, share / c, scale) / self.block)
             again = 1 + (blocks - 1).bit_length() if self.doubling else blocks
             if again <= c:
                 break

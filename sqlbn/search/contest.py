@@ -134,7 +134,8 @@ class Contest:
         if self.rule.bound == "hoeffding":
             assert estimates.ranges is not None
             ranges = estimates.ranges[one] + estimates.ranges[others]
-            return error("hoeffding", n, delta, ranges) + slack
+            found: Array = error("hoeffding", n, delta, ranges) + slack
+            return found
         first, second = estimates.deviations[one], estimates.deviations[others]
         errors: Array = error("normal", n, delta, first + second) + slack
         # Only where the worst case does not settle it is it worth knowing how the two go together.

@@ -263,7 +263,7 @@ class Measures:
         for place, other in enumerate(others.tolist()):
             if families[other] in at.tables:
                 found[place] = float(mine @ self._standardised(at, families[other])) - off
-        return np.clip(found, -1.0, 1.0)
+        return found.clip(-1.0, 1.0)
 
     def _standardised(self, at: _Level, family: Family) -> Array:
         """A family's values of some rows, of mean 0 and length 1."""
