@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sqlbn
-from sqlbn.encode.encoded import Encoded
+from sqlbn.encode.encoded import Encoded, discard, sampled
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError
 from sqlbn.search.measures import Cells, Measures
@@ -128,6 +128,10 @@ def test_samples_double_and_hold_each_other() -> None:
             rows = samples.at(level)
             found = {r[0] for r in engine.rows(f"SELECT x0 FROM {rows.relation}")}
             assert len(found) == rows.rows == min(10 << level, 5000)
+            drawn = sampled(engine, encoded, 10 << level)
+            assert found == {r[0] for r in engine.rows(f"SELECT x0 FROM {drawn.relation}")}
+            if drawn is not encoded:
+                discard(engine, drawn)
             sets.append(found)
         assert all(a <= b for a, b in pairwise(sets))
         assert samples.is_all(9)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from sqlbn.encode.codebook import (
     code_sql,
     column_sql,
 )
-from sqlbn.encode.shuffle import WORD, shuffle_sql
+from sqlbn.encode.shuffle import shuffle_sql
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.quoting import literal
@@ -120,15 +119,10 @@ def sampled(engine: DuckDBEngine, encoded: Encoded, size: int | None) -> Encoded
     name = engine.fresh_name("encoded")
     key = "rowid" if encoded.scratch is None else "file_row_number"
     shuffle = shuffle_sql(key, engine.settings.seed)
-    # Nearly all rows are known not to be among the first before anything is sorted.
-    likely = (size + 8 * math.sqrt(size) + 64) / encoded.rows
-    for limit in (math.ceil(WORD * likely), WORD):
-        engine.execute(
-            f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM {encoded.relation} "
-            f"WHERE {shuffle} < {limit} ORDER BY {shuffle}, {key} LIMIT {size}"
-        )
-        if engine.row(f"SELECT count(*) FROM {name}")[0] == size:
-            break
+    engine.execute(
+        f"CREATE TABLE {name} AS SELECT * FROM {encoded.relation} "
+        f"ORDER BY {shuffle}, {key} LIMIT {size}"
+    )
     return replace(encoded, relation=name, rows=size, scratch=None)
 
 
