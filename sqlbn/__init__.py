@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sqlbn.api import curve, drop, evaluate, fit, forget, load, merge, models, stream, update
+    from sqlbn.attribute_ranking import Ranking, rank
     from sqlbn.errors import SqlbnError, SqlbnWarning
     from sqlbn.evaluation import Evaluation
     from sqlbn.model import Model
@@ -38,6 +39,8 @@ _HOMES = {
     "Model": "sqlbn.model",
     "Network": "sqlbn.networks.network",
     "Preparation": "sqlbn.univariate",
+    "Ranking": "sqlbn.attribute_ranking",
+    "rank": "sqlbn.attribute_ranking",
     "prepare": "sqlbn.univariate",
     "read_bif": "sqlbn.networks.bif",
     "sample": "sqlbn.networks.drawing",
@@ -51,6 +54,7 @@ __all__ = [
     "Model",
     "Network",
     "Preparation",
+    "Ranking",
     "SqlbnError",
     "SqlbnWarning",
     "__version__",
@@ -63,6 +67,7 @@ __all__ = [
     "merge",
     "models",
     "prepare",
+    "rank",
     "read_bif",
     "sample",
     "stream",

@@ -42,6 +42,7 @@ NAMES = {"fit", "predict", "evaluate", "models", "show", "drop", "sql", "demo", 
     "stream",
     "sample",
     "prepare",
+    "rank",
 }
 
 

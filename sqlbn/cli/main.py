@@ -18,6 +18,7 @@ from sqlbn.cli import (
     living,
     predicting,
     preparing,
+    ranking,
     sampling,
     sqltext,
     streaming,
@@ -47,6 +48,7 @@ app.command("show")(reporting(inspecting.show))
 app.command("drop")(reporting(inspecting.drop))
 app.command("demo")(reporting(fitting.demo))
 app.command("prepare")(reporting(preparing.prepare))
+app.command("rank")(reporting(ranking.rank))
 app.command("curve")(reporting(curving.curve))
 app.command("sample")(reporting(sampling.sample))
 app.add_typer(sqltext.app, name="sql")

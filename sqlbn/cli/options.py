@@ -160,8 +160,8 @@ Bound = Annotated[
     str | None,
     typer.Option(
         "--bound",
-        help="tan, kdb, skdb: find parents from as many random rows as it takes to be sure of each "
-        "choice, by the normal or the hoeffding bound.",
+        help="Read as many random rows as it takes to be sure of each choice, by the normal or the "
+        "hoeffding bound. Learners: to find the parents of tan, kdb and skdb.",
     ),
 ]
 Delta = Annotated[

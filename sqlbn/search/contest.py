@@ -73,21 +73,27 @@ class Contest:
         self.n_candidates = n_candidates
         self.alive = np.ones(n_candidates, bool)
         self.checks = 0
+        self._last_delta = 0.0
 
     def drop(self, candidates: Array) -> None:
         """Take candidates out that can no longer be chosen."""
         self.alive[candidates] = False
 
+    @property
+    def delta_spent(self) -> float:
+        """What the looks so far may have cost, where each has the delta of the last."""
+        return self._last_delta * self.checks * self._comparisons
+
     def check(self, n: int, estimates: Estimates, exhausted: bool = False) -> Verdict | None:
         """The verdict of n rows, or None where more are needed."""
         self.checks += 1
+        delta = self._last_delta = self._delta(estimates)
         living = np.flatnonzero(self.alive)
         # Stable: of equals the one that was named first.
         ranked = living[np.argsort(-estimates.means[living], kind="stable")]
         winners, rest = ranked[: self.choose], ranked[self.choose :]
         if not len(rest):
-            return self._verdict(winners, "bound", n, np.inf, 0.0, self._delta(estimates))
-        delta = self._delta(estimates)
+            return self._verdict(winners, "bound", n, np.inf, 0.0)
         lost_to = np.zeros(len(rest), int)
         open_error, margin, worst = 0.0, np.inf, 0.0
         undecided, sure = np.zeros(len(rest), bool), np.ones(len(winners), bool)
@@ -104,13 +110,13 @@ class Contest:
                 margin, worst = float(margins[closest]), float(errors[closest])
         self.drop(rest[lost_to >= self.choose])
         if not undecided.any():
-            return self._verdict(winners, "bound", n, margin, worst, delta)
+            return self._verdict(winners, "bound", n, margin, worst)
         if open_error < self.rule.tau or exhausted:
             reason: Reason = "tie" if open_error < self.rule.tau else "exhausted"
             # What is decided stays so; the observed values speak of the rest.
             open_ = np.append(winners[~sure], rest[undecided])
             chosen = np.append(winners[sure], self._observed_best(estimates, open_, sum(~sure)))
-            return self._verdict(chosen, reason, n, margin, worst, delta)
+            return self._verdict(chosen, reason, n, margin, worst)
         return None
 
     @property
@@ -154,7 +160,7 @@ class Contest:
         return found
 
     def _verdict(
-        self, winners: Array, reason: Reason, n: int, margin: float, worst: float, delta: float
+        self, winners: Array, reason: Reason, n: int, margin: float, worst: float
     ) -> Verdict:
         return Verdict(
             tuple(int(w) for w in winners),
@@ -164,5 +170,5 @@ class Contest:
             self.checks,
             margin,
             worst,
-            delta * self.checks * self._comparisons,
+            self.delta_spent,
         )
