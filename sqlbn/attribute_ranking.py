@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -110,6 +110,8 @@ def rank(
         source = open_for_fit(engine, data, chosen)
         rows = int(engine.row(source.select("count(*)"))[0])
         sample = _sample(engine, source, rows, chosen, rule)
+        if sample is not None and rule is not None:  # a decision, and perhaps once more by all rows
+            rule = replace(rule, steps=2)
         found = _Round(engine, chosen, rule, progress, rows)
         if sample is not None:
             ranking = found.run(sample, top, is_all=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from itertools import pairwise
@@ -10,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from conftest import Run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import sqlbn
+from sqlbn.cli.main import app
 from sqlbn.encode.encoded import Encoded, discard, sampled
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError
@@ -241,11 +244,111 @@ def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
         sqlbn.fit(chain(50), TARGET, **options)
 
 
+def test_codes_in_a_scratch_file_give_the_same(
+    large: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options: dict[str, Any] = {"k": 1, "bound": "normal", "tau": 0.02, "block": 300}
+    found = []
+    for share in (0.4, 0.0):
+        monkeypatch.setattr("sqlbn.encode.encoded._MEMORY_SHARE", share)
+        with sqlbn.fit(large, TARGET, "kdb", **options) as model:
+            found.append(model.decisions.to_pylist())
+    assert found[0] == found[1]
+
+
+# ---- the ranking of attributes
+
+
+@pytest.fixture(scope="module")
+def large_file(large: pa.Table, tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("rank") / "large.parquet"
+    # Sorted by class, as a lake may be.
+    pq.write_table(large.sort_by(TARGET), path)
+    return str(path)
+
+
+def ranked_by_fit(data: Any) -> list[str]:
+    with sqlbn.fit(data, TARGET, "nb") as model:
+        rows = sorted(model.attributes.to_pylist(), key=lambda a: a["rank"])
+        return [a["attribute"] for a in rows]
+
+
+def test_without_a_bound_the_ranking_is_that_of_a_fit(large_file: str) -> None:
+    order = ranked_by_fit(large_file)
+    for top in (1, 4, 6, 9):
+        found = sqlbn.rank(large_file, TARGET, top)
+        assert [a.attribute for a in found.attributes] == order[:top]
+        assert [a.rank for a in found.attributes] == list(range(1, len(order[:top]) + 1))
+        assert (found.rows, found.rows_read, found.total_rows) == (30_000, 30_000, 30_000)
+        assert (found.reason, found.delta, found.error) == ("exhausted", None, None)
+        assert (found.margin is None) == (top >= 6)
+
+
+@pytest.mark.parametrize(("block", "sampled_first"), [(100, True), (2000, False)])
+def test_with_a_bound_few_rows_choose_the_same(
+    large_file: str, block: int, sampled_first: bool
+) -> None:
+    order = ranked_by_fit(large_file)
+    found = sqlbn.rank(large_file, TARGET, 2, bound="normal", delta=1e-4, block=block, tau=1e-4)
+    assert {a.attribute for a in found.attributes} == set(order[:2])
+    assert found.reason == "bound"
+    assert found.rows < 30_000
+    assert found.margin is not None
+    assert found.error is not None
+    assert found.margin > found.error
+    looks = int(math.log2(found.rows / block)) + 1
+    assert found.delta == pytest.approx(1e-4 * looks * 2 * 4)
+    assert found.rows_read == block * (2**looks - 1)
+
+
+def test_where_a_sample_is_not_sure_all_rows_are_read(large_file: str) -> None:
+    found = sqlbn.rank(
+        large_file, TARGET, 3, bound="hoeffding", delta_star=1e-6, block=20, tau=1e-9
+    )
+    assert [a.attribute for a in found.attributes] == ranked_by_fit(large_file)[:3]
+    assert (found.reason, found.rows) == ("exhausted", 30_000)
+    assert found.rows_read > 30_000
+    assert found.delta is not None
+    assert 0 < found.delta <= 1e-6
+
+
+def say(*words: object) -> str:
+    """What the program prints, without starting one."""
+    done = CliRunner().invoke(app, [*map(str, words)])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_rank_as_a_command(large_file: str) -> None:
+    words = ("rank", large_file, "--target", TARGET, "--top", 2, "--bound", "normal", "-q")
+    text = say(*words, "--block", 500)
+    found = json.loads(say(*words, "--block", 500, "--json"))
+    same = sqlbn.rank(large_file, TARGET, 2, bound="normal", block=500)
+    assert found == json.loads(json.dumps(same.to_dict()))
+    assert all(a["attribute"] in text for a in found["attributes"])
+    assert f"{found['rows']:,} of 30,000 rows" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"top": 0}, "--top 0: give at least 1"),
+        ({"weight": "x0"}, "--weight is not for rank"),
+        ({"learner": "nb"}, "--learner is not for rank"),
+        ({"discretise": "auto"}, "--discretise auto needs a learner"),
+        ({"delta": 0.1}, "--delta goes with --bound"),
+    ],
+)
+def test_options_that_rank_does_not_take(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        sqlbn.rank(chain(50), TARGET, **options)
+
+
 # ---- stored models
 
 
 def test_a_stored_model_tells_of_its_decisions_and_outlives_an_update(
-    run: Run, tmp_path: Path, large: pa.Table
+    tmp_path: Path, large: pa.Table
 ) -> None:
     store = tmp_path / "m.duckdb"
     with sqlbn.fit(
@@ -262,7 +365,7 @@ def test_a_stored_model_tells_of_its_decisions_and_outlives_an_update(
         ]
         assert model.meta["delta_star"] == meta["delta_star"]
         assert model.meta["rows"] == 32_000
-    shown = run("show", "m", "--store", str(store)).stdout
+    shown = say("show", "m", "--store", store)
     assert "rows by the normal bound" in shown
-    listed = run("show", "m", "--store", str(store), "--decisions").stdout
+    listed = say("show", "m", "--store", store, "--decisions")
     assert all(d["variable"] in listed for d in decisions)
