@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sqlbn
+from sqlbn import explain
 from sqlbn.cli.main import app
 from sqlbn.encode.encoded import Encoded, discard, sampled
 from sqlbn.engines import DuckDBEngine
@@ -342,6 +343,11 @@ def test_rank_as_a_command(large_file: str) -> None:
 def test_options_that_rank_does_not_take(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         sqlbn.rank(chain(50), TARGET, **options)
+
+
+def test_the_statements_of_decisions_are_not_known_beforehand() -> None:
+    with pytest.raises(OptionError, match="bound decides what to count"):
+        explain.fit_statements(chain(50), TARGET, "kdb", bound="normal")
 
 
 # ---- stored models

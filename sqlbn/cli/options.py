@@ -329,6 +329,8 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("traceback", Traceback, False),
 ]
 _ABOUT_TALKING = ("quiet", "traceback")
+# What a bound is told; not every command decides by one.
+BOUND = ("bound", "delta", "delta_star", "tau", "block")
 
 
 def learning_options() -> list[str]:

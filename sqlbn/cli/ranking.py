@@ -13,8 +13,7 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
 
-_BOUND = ("bound", "delta", "delta_star", "tau", "block")
-_TAKEN = (*attribute_ranking.RANK_OPTIONS, *_BOUND)
+_TAKEN = (*attribute_ranking.RANK_OPTIONS, *opt.BOUND)
 
 
 @opt.learning(*(name for name in opt.learning_options() if name not in _TAKEN))
