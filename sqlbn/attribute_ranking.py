@@ -48,7 +48,8 @@ class Ranked:
 class Ranking:
     """The attributes that tell most, and how sure it is that they are these.
 
-    `rows` are those of the sample that decided, of `total_rows`; `rows_read` those of all samples.
+    `rows` are those of the sample that decided, of `total_rows`, after so many `checks`;
+    `rows_read` those of all samples.
     `margin` is by how much the last that is in was ahead of the best that is out, `error` what the
     bound allowed for it, `delta` the probability spent on it (None without a bound).
     """
@@ -59,6 +60,7 @@ class Ranking:
     rows: int
     rows_read: int
     total_rows: int
+    checks: int
     reason: str
     margin: float | None
     error: float | None
@@ -186,6 +188,7 @@ class _Round:
             rows=verdict.rows,
             rows_read=self._rows_read,
             total_rows=self._total,
+            checks=verdict.checks,
             reason=verdict.reason if self._rule is not None else "exhausted",
             margin=verdict.margin if decided else None,
             error=verdict.error if decided and self._rule is not None else None,
@@ -205,4 +208,4 @@ def _decide(measures: Measures, contest: Contest, is_all: bool) -> Verdict | Non
         verdict = contest.check(measures.rows(level), estimates, exhausted=last and is_all)
         if verdict is not None or last:
             return verdict
-        level += 1
+        level = measures.next_level(level, contest.next_look)

@@ -188,7 +188,8 @@ def test_few_rows_are_enough_where_links_are_strong(large: pa.Table) -> None:
         assert {d["variable"], d["parent"]} <= names
         assert d["reason"] in REASONS
         assert d["delta"] == pytest.approx(1e-4 * d["checks"] * (d["candidates"] - 1))
-        assert d["rows"] == 500 << (d["checks"] - 1)
+        # Samples double; some that would be too small are passed over.
+        assert math.log2(d["rows"] / 500) == int(math.log2(d["rows"] / 500)) >= d["checks"] - 1
         assert d["rows_read"] >= d["rows"]
         assert (d["margin"] > d["bound"]) == (d["reason"] == "bound")
 
@@ -285,10 +286,9 @@ def test_without_a_bound_the_ranking_is_that_of_a_fit(large_file: str) -> None:
         assert (found.margin is None) == (top >= 6)
 
 
-@pytest.mark.parametrize(("block", "sampled_first"), [(100, True), (2000, False)])
-def test_with_a_bound_few_rows_choose_the_same(
-    large_file: str, block: int, sampled_first: bool
-) -> None:
+@pytest.mark.parametrize("block", [100, 2000])
+def test_with_a_bound_few_rows_choose_the_same(large_file: str, block: int) -> None:
+    """Blocks of 100 are few enough that only some rows are taken out of the file."""
     order = ranked_by_fit(large_file)
     found = sqlbn.rank(large_file, TARGET, 2, bound="normal", delta=1e-4, block=block, tau=1e-4)
     assert {a.attribute for a in found.attributes} == set(order[:2])
@@ -297,9 +297,8 @@ def test_with_a_bound_few_rows_choose_the_same(
     assert found.margin is not None
     assert found.error is not None
     assert found.margin > found.error
-    looks = int(math.log2(found.rows / block)) + 1
-    assert found.delta == pytest.approx(1e-4 * looks * 2 * 4)
-    assert found.rows_read == block * (2**looks - 1)
+    assert found.delta == pytest.approx(1e-4 * found.checks * 2 * 4)
+    assert found.rows <= found.rows_read < 2 * found.rows
 
 
 def test_where_a_sample_is_not_sure_all_rows_are_read(large_file: str) -> None:

@@ -164,6 +164,14 @@ def test_slack_and_correlation_widen_and_narrow_the_error() -> None:
     assert Contest(2, rule).check(40_000, unsure) is None
 
 
+def test_the_next_look_waits_for_the_rows_that_it_needs_at_least() -> None:
+    contest = Contest(2, Rule("normal", tau=0.001, block=1, delta=0.0227501319481792))
+    assert contest.check(100, told(np.array([0.55, 0.5]))) is None
+    assert contest.next_look == pytest.approx(100 * 0.4 / 0.05)  # error over margin
+    assert contest.check(100, told(np.array([0.5, 0.5]))) is None
+    assert contest.next_look == pytest.approx(100 * 0.4 / 0.001)  # and over tau
+
+
 rows_of = st.integers(2, 6).flatmap(
     lambda b: st.tuples(st.integers(1, b - 1), st.lists(st.floats(0, 1), min_size=b, max_size=b))
 )

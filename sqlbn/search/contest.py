@@ -73,6 +73,9 @@ class Contest:
         self.n_candidates = n_candidates
         self.alive = np.ones(n_candidates, bool)
         self.checks = 0
+        # Rows before which another look is hardly worth its delta: an error falls at most in
+        # proportion to the rows.
+        self.next_look = 1.0
         self._last_delta = 0.0
 
     def drop(self, candidates: Array) -> None:
@@ -87,6 +90,7 @@ class Contest:
     def check(self, n: int, estimates: Estimates, exhausted: bool = False) -> Verdict | None:
         """The verdict of n rows, or None where more are needed."""
         self.checks += 1
+        self.next_look = 1.0
         delta = self._last_delta = self._delta(estimates)
         living = np.flatnonzero(self.alive)
         # Stable: of equals the one that was named first.
@@ -104,6 +108,8 @@ class Contest:
             lost_to += beaten
             undecided |= ~beaten
             sure[place] = beaten.all()
+            short = errors / np.maximum(margins, self.rule.tau)
+            self.next_look = max(self.next_look, n * float(short[~beaten].max(initial=0.0)))
             open_error = max(open_error, float(errors[~beaten].max(initial=0.0)))
             closest = int(np.argmin(margins - errors))
             if margins[closest] - errors[closest] < margin - worst or margin == np.inf:

@@ -84,20 +84,22 @@ class Race:
         self.contest = Contest(len(links), rule)
         self.level = 0
 
-    @property
-    def wanted(self) -> list[Family]:
-        """What must be counted at the next level."""
-        return [self.families[at] for at in np.flatnonzero(self.contest.alive)]
+    def wanted(self, measures: Measures, places: int) -> list[Family]:
+        """What must be counted at the next level, and what the next places will ask for there."""
+        alive = [self.families[at] for at in np.flatnonzero(self.contest.alive)]
+        strongest = sorted(self.families, key=lambda f: -measures.latest(f))
+        return [*alive, *strongest[: 2 * places]]
 
     def look(self, measures: Measures) -> Verdict | None:
         """The verdict of the present level; None where it goes on at the next."""
         level = self.level
-        self.level += 1
-        return self.contest.check(
+        verdict = self.contest.check(
             measures.rows(level),
             measures.estimates(level, self.families),
             exhausted=measures.is_all(level),
         )
+        self.level = measures.next_level(level, self.contest.next_look)
+        return verdict
 
 
 def link_family(i: int, j: int, class_variable: int) -> Family:
@@ -135,7 +137,7 @@ def decide_parents(measures: Measures, order: Sequence[int], k: int, rule: Rule)
     while races:
         level = min(race.level for race in races.values())
         now = {i: race for i, race in races.items() if race.level == level}
-        measures.need(level, [f for race in now.values() for f in race.wanted])
+        measures.need(level, [f for race in now.values() for f in race.wanted(measures, k)])
         for i, race in now.items():
             verdict = race.look(measures)
             if verdict is not None:
@@ -163,7 +165,8 @@ def decide_tree(measures: Measures, order: Sequence[int], rule: Rule) -> Decided
         race, verdict = Race(links, d, rule), None
         if len(links) > 1:
             while verdict is None:
-                measures.need(race.level, race.wanted)
+                # The links that are left come again in the next decision: all are counted at once.
+                measures.need(race.level, pair_families(d))
                 verdict = race.look(measures)
         new, old = links[verdict.winners[0] if verdict is not None else 0]
         if verdict is not None:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from sqlbn.counts.counter import dense_tables, n_log_n, plan
 from sqlbn.counts.cover import Family
-from sqlbn.encode.encoded import Encoded, discard, sampled
+from sqlbn.encode.encoded import Encoded
 from sqlbn.engines import DuckDBEngine
 from sqlbn.search.contest import Estimates
 from sqlbn.search.samples import Samples
@@ -121,6 +121,7 @@ class _Level:
         self.sums: dict[Family, float] = {}
         self.told: dict[Family, Told] = {}
         self.tables: dict[Family, Array] = {}
+        self.standard: dict[Family, Array] = {}
         self.singles: dict[Family, tuple[Cells, tuple[Array, ...] | None]] = {}
         self._room = _KEPT_CELLS
 
@@ -158,6 +159,13 @@ class Measures:
     def is_all(self, level: int) -> bool:
         """Whether a level has all rows."""
         return self._samples.is_all(level)
+
+    def next_level(self, level: int, rows: float) -> int:
+        """The first level behind one that has so many rows, or all."""
+        level += 1
+        while not self.is_all(level) and self._samples.size(level) < rows:
+            level += 1
+        return level
 
     def _at(self, level: int) -> _Level:
         if level not in self._levels:
@@ -267,6 +275,8 @@ class Measures:
 
     def _standardised(self, at: _Level, family: Family) -> Array:
         """A family's values of some rows, of mean 0 and length 1."""
+        if family in at.standard:
+            return at.standard[family]
         codes = [self._paired[v] for v in family]
         if len(family) == 2:
             codes.append(np.zeros_like(codes[0]))
@@ -274,17 +284,14 @@ class Measures:
         centred = values - values.mean()
         length = math.sqrt(float(centred @ centred))
         found: Array = centred / length if length > 1e-12 else np.zeros_like(centred)
+        if len(at.standard) < _KEPT_CELLS // _PAIRED_ROWS:
+            at.standard[family] = found
         return found
 
     @cached_property
     def _paired(self) -> list[Array]:
         """The codes of some random rows, variable by variable."""
-        rows = self._samples.at(0)
-        some = sampled(self._engine, rows, _PAIRED_ROWS)
-        try:
-            names = [some.column(v) for v in range(len(some.cards))]
-            found = self._engine.arrays(f"SELECT {', '.join(names)} FROM {some.relation}")
-            return [found[name] for name in names]
-        finally:
-            if some is not rows:
-                discard(self._engine, some)
+        some = self._samples.first(_PAIRED_ROWS)
+        names = [some.column(v) for v in range(len(some.cards))]
+        found = self._engine.arrays(f"SELECT {', '.join(names)} FROM {some.relation}")
+        return [found[name] for name in names]

@@ -21,23 +21,24 @@ class Samples:
 
     def __init__(self, engine: DuckDBEngine, encoded: Encoded, block: int) -> None:
         self._engine, self._encoded, self._block = engine, encoded, block
-        self._levels: dict[int, Encoded] = {}
         self._drawn: dict[int, Encoded] = {}
+
+    def size(self, level: int) -> int:
+        """Rows of a level, were there enough."""
+        return self._block << level
 
     def is_all(self, level: int) -> bool:
         """Whether that level has all rows."""
-        return self._block << level >= self._encoded.rows
+        return self.size(level) >= self._encoded.rows
 
     def at(self, level: int) -> Encoded:
-        """The codes of a level; kept until all are discarded."""
-        if self.is_all(level):
-            return self._encoded
-        if level not in self._levels:
-            self._levels[level] = self._cut(self._block << level)
-        return self._levels[level]
+        """The codes of a level, until all are discarded."""
+        return self.first(self.size(level))
 
-    def _cut(self, size: int) -> Encoded:
-        """The first rows of a larger sample, or where that would be all, a scan for them."""
+    def first(self, size: int) -> Encoded:
+        """So many rows: the first of a larger sample, or where that is all, of one of that size."""
+        if size >= self._encoded.rows:
+            return self._encoded
         large = self._block * _PER_SCAN
         while large < size:
             large *= _PER_SCAN
@@ -45,12 +46,10 @@ class Samples:
             large = size
         if large not in self._drawn:
             self._drawn[large] = self._draw(large)
-        name, drawn = self._engine.fresh_name("encoded"), self._drawn[large]
+        drawn = self._drawn[large]
         # What was drawn lies in its random order.
-        self._engine.execute(
-            f"CREATE TABLE {name} AS SELECT * FROM {drawn.relation} WHERE rowid < {size}"
-        )
-        return replace(drawn, relation=name, rows=size)
+        relation = f"(SELECT * FROM {drawn.relation} WHERE rowid < {size})"
+        return replace(drawn, relation=relation, rows=size)
 
     def _draw(self, size: int) -> Encoded:
         """At least so many rows, the same first ones that `sampled` takes.
@@ -74,7 +73,6 @@ class Samples:
 
     def discard(self) -> None:
         """Free what the samples take."""
-        tables = {e.relation: e for e in (*self._levels.values(), *self._drawn.values())}
-        for encoded in tables.values():
-            discard(self._engine, encoded)
-        self._levels, self._drawn = {}, {}
+        for drawn in self._drawn.values():
+            discard(self._engine, drawn)
+        self._drawn = {}
