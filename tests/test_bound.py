@@ -23,7 +23,8 @@ from sqlbn.cli.main import app
 from sqlbn.encode.encoded import Encoded, discard, sampled
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError
-from sqlbn.search.measures import Cells, Measures
+from sqlbn.search.cells import Cells
+from sqlbn.search.measures import Measures
 from sqlbn.search.samples import Samples
 
 TARGET = "y"
