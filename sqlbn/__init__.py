@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from sqlbn import networks
     from sqlbn.api import curve, drop, evaluate, fit, forget, load, merge, models, stream, update
+    from sqlbn.attribute_ranking import Ranking, rank
     from sqlbn.errors import SqlbnError, SqlbnWarning
     from sqlbn.evaluation import Evaluation
     from sqlbn.model import Model
@@ -39,6 +40,8 @@ _HOMES = {
     "Model": "sqlbn.model",
     "Network": "sqlbn.networks.network",
     "Preparation": "sqlbn.univariate",
+    "Ranking": "sqlbn.attribute_ranking",
+    "rank": "sqlbn.attribute_ranking",
     "prepare": "sqlbn.univariate",
     "read_bif": "sqlbn.networks.bif",
     "sample": "sqlbn.networks.drawing",
@@ -52,6 +55,7 @@ __all__ = [
     "Model",
     "Network",
     "Preparation",
+    "Ranking",
     "SqlbnError",
     "SqlbnWarning",
     "__version__",
@@ -65,6 +69,7 @@ __all__ = [
     "models",
     "networks",
     "prepare",
+    "rank",
     "read_bif",
     "sample",
     "stream",

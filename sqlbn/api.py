@@ -136,9 +136,10 @@ def fit(
     `attributes`, `score`, `superparent`, `order`,
     `parents_from_first`, `parents` (attribute → list of parent sets, each a list of names or a
     mapping with `parents` and `weight`), `estimate`, `missing`, `loocv_sample`,
-    `structure_sample`, `m`, `backoff`, `discretise` (ef, mdl, modl, auto), `encodings`,
-    `bins`, `map`, `weight`, `columns`, `exclude`, `categorical`, `numeric`, `keep`, `where`,
-    `table`, `query`, and of the engine `memory_limit`, `threads`, `temp_dir`, `disk_limit`, `seed`.
+    `structure_sample`, `bound` (normal, hoeffding), `delta`, `delta_star`, `tau`, `block`, `m`,
+    `backoff`, `discretise` (ef, mdl, modl, auto), `encodings`, `bins`, `map`, `weight`, `columns`,
+    `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, and of the engine
+    `memory_limit`, `threads`, `temp_dir`, `disk_limit`, `seed`.
     With a `store` the model is written to it under `name`.
 
     `like` is a model whose attributes, kinds of columns and cut points are used instead of finding

@@ -43,6 +43,8 @@ def fit_statements(
         raise OptionError(
             "--discretise auto decides after several fits; name the encoding to see its statements"
         )
+    if chosen.bound is not None:
+        raise OptionError("bound decides what to count while it counts; without it all is counted")
     with DuckDBEngine(settings) as engine:
         source = open_for_fit(engine, data, chosen)
         steps: list[Step] = []

@@ -39,7 +39,11 @@ from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.loo_losses import Loss
 from sqlbn.scoring.parameters import FactorTables
 from sqlbn.scoring.smoothing import Smoothing
+from sqlbn.search.bounds import Rule
+from sqlbn.search.dependence import Decided, latest_cmi
+from sqlbn.search.measures import Measures
 from sqlbn.search.networks import search_network
+from sqlbn.search.samples import Samples
 from sqlbn.selecting import (
     chosen_loss,
     fixed_average_loss,
@@ -172,9 +176,15 @@ def _fit_product(job: Job) -> Fitted:
     draft, encoded, prepared = job.draft, job.encoded, job.prepared
     options, progress, shape = job.options, job.progress, job.shape
     learner = options.make_learner()
-    info = _information(job)
-    info = replace(info, names=tuple(book.name for book in prepared.books))
-    structure = learner.structure(info) if shape is None else shape.structure
+    names = tuple(book.name for book in prepared.books)
+    decided = None
+    if options.rule is not None and shape is None:
+        decided, info = _decided(job, options.rule)
+        decided.write(draft, names)
+        structure = decided.structure
+    else:
+        info = replace(_information(job), names=names)
+        structure = learner.structure(info) if shape is None else shape.structure
     families = (
         {i: (i, *parents) for i, parents in enumerate(structure.parents)}
         if shape is None
@@ -185,7 +195,11 @@ def _fit_product(job: Job) -> Fitted:
     if shape is None:
         counts, shape = _selected(counts, structure, prepared, options, progress)
     finish_product(counts, prepared.books, info, shape.structure, options.smoothing, progress)
-    chosen = {**shape.chosen, **learner.chosen(info, shape.structure)}
+    chosen = {
+        **shape.chosen,
+        **learner.chosen(info, shape.structure),
+        **_sureness(decided, options),
+    }
     order, class_counts = shape.structure.order, prepared.class_counts
     k, n_attributes = shape.k, len(shape.selected)
 
@@ -370,6 +384,35 @@ def _information(job: Job) -> Information:
         info = _information_of_rows(draft.engine, encoded, options, progress, title)
     margins.describe("margin_families")
     return info
+
+
+def _decided(job: Job, rule: Rule) -> tuple[Decided, Information]:
+    """Pass 1 by decisions: the parents that a bound is sure of, from samples that grow.
+
+    Single attributes are counted in all rows, as the model tells of them, and so their order is
+    that of all rows; CMI is that of the largest sample a pair was counted in.
+    """
+    draft, encoded, progress = job.draft, job.encoded, job.progress
+    samples = Samples(draft.engine, encoded, rule.block)
+    d = encoded.n_attributes
+    try:
+        with progress.stage("structure", "pass 1: deciding on parents", encoded.rows):
+            margins, info = count_margins(draft, encoded, False, job.prepared.class_counts)
+            margins.describe("margin_families")
+            measures = Measures(draft.engine, encoded, samples, progress.advance)
+            decided = job.options.make_learner().decide(measures, info.order, rule)
+            return decided, replace(info, cmi=latest_cmi(measures, d))
+    finally:
+        samples.discard()
+
+
+def _sureness(decided: Decided | None, options: FitOptions) -> dict[str, Any]:
+    """What the meta table says of decisions by a bound."""
+    if decided is None:
+        return {}
+    asked = ("bound", "delta", "delta_star", "tau", "block")
+    given = {key: getattr(options.rule, key) for key in asked}
+    return {"bound": given, "delta_star": decided.delta_star, "structure_rows": decided.rows}
 
 
 def _information_of_rows(

@@ -108,18 +108,21 @@ class Model:
         return self._table("terms", "rowid")
 
     @property
-    def decisions(self) -> pa.Table | None:
-        """`step, variable, action, parent, …, rows, margin, bound, delta, reason` of a search."""
-        if "decisions" not in self._draft.names():
-            return None
-        return self._table("decisions", "step")
-
-    @property
     def loocv(self) -> pa.Table | None:
         """`k, n_attributes, loss, value`: the leave-one-out surface of a selective learner."""
         if "loocv" not in self._draft.names():
             return None
         return self._table("loocv", "loss, k, n_attributes")
+
+    @property
+    def decisions(self) -> pa.Table | None:
+        """`step, variable, action, parent, candidates, rows, rows_read, checks, margin, bound, …`.
+
+        How the parents were decided on, by a search or with a bound; None where all rows tell.
+        """
+        if "decisions" not in self._draft.names():
+            return None
+        return self._table("decisions", "step")
 
     def cpt(self, attribute: str) -> pa.Table:
         """The conditional probability table of an attribute, with decoded values."""

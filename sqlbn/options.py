@@ -20,6 +20,8 @@ from sqlbn.learners import Learner, make_learner
 from sqlbn.learners.base import Smooths
 from sqlbn.learners.registry import smoothed_learners, switch
 from sqlbn.scoring.smoothing import Backoff, Smoothing, checked_estimate, checked_missing
+from sqlbn.search.bounds import Rule
+from sqlbn.search.rules import given_rule
 from sqlbn.sources import Source
 from sqlbn.sources.classless import NO_CLASS
 
@@ -52,6 +54,11 @@ class FitOptions:
     missing: str | None = None
     loocv_sample: int | None = None
     structure_sample: int | None = None
+    bound: str | None = None
+    delta: float | None = None
+    delta_star: float | None = None
+    tau: float | None = None
+    block: int | None = None
     m: float = 1.0
     backoff: str = "cell"
     discretise: str | None = None
@@ -97,6 +104,7 @@ class FitOptions:
                 f"--weight is not for the learner {self.learner}: its bounds are about rows that "
                 "count alike"
             )
+        self._check_bound(learner)
         backs_off = learner.has_backoff and learner.averaging is None
         if not backs_off and self.backoff != "cell":
             raise OptionError(f"--backoff does nothing for the learner {self.learner}")
@@ -108,6 +116,27 @@ class FitOptions:
             raise OptionError(f"the learner {self.learner} needs a target; give --target")
         if self.method != "ef":
             raise OptionError(f"--discretise {self.method} needs a target; use ef without one")
+
+    def _check_bound(self, learner: Learner) -> None:
+        """Refuse a bound that cannot be kept, or that nothing is decided by."""
+        if self.rule is None:
+            return
+        if not learner.decides:
+            raise OptionError(
+                f"--bound does nothing for the learner {self.learner}; it goes with tan, kdb and "
+                "skdb that have parents to find, and with `sqlbn network learn`"
+            )
+        if self.structure_sample is not None:
+            raise OptionError("--bound finds how many rows it needs: leave --structure-sample out")
+        if self.weight is not None:
+            raise OptionError(
+                "--bound counts rows, each for one: leave --weight out, or use --structure-sample"
+            )
+
+    @property
+    def rule(self) -> Rule | None:
+        """When a decision of the structure pass counts as made; None where all rows are counted."""
+        return given_rule(self.bound, self.delta, self.delta_star, self.tau, self.block)
 
     def _check_encoding(self) -> None:
         """Refuse a way of cutting columns that is not known or cannot be chosen."""

@@ -43,6 +43,7 @@ NAMES = {"fit", "predict", "evaluate", "models", "show", "drop", "sql", "demo", 
     "sample",
     "prepare",
     "network",
+    "rank",
 }
 
 

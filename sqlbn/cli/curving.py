@@ -18,7 +18,7 @@ from sqlbn.evaluation.ranking import RANKINGS
 from sqlbn.report.plots import check_plot, plot_curves
 
 
-@opt.learning("learner", "k", "kmax", "n")
+@opt.learning("learner", "k", "kmax", "n", *opt.BOUND)
 def curve(
     data: opt.Data,
     target: opt.Target,

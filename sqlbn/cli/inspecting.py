@@ -59,6 +59,10 @@ def show(
     history: Annotated[
         bool, typer.Option("--history", help="Show what was added and taken out, and when.")
     ] = False,
+    decisions: Annotated[
+        bool,
+        typer.Option("--decisions", help="Show how --bound decided on parents, and how surely."),
+    ] = False,
     as_json: opt.Json = False,
     traceback: opt.Traceback = False,
 ) -> None:
@@ -68,6 +72,8 @@ def show(
             show_history(model, as_json)
         elif terms:
             show_terms(model, as_json)
+        elif decisions:
+            show_decisions(model, as_json)
         elif loocv or plot is not None:
             show_loocv(model, plot, as_json)
         elif cpt is not None:
@@ -106,6 +112,22 @@ def show_terms(model: Model, as_json: bool) -> None:
         return
     rows = [[t["attribute"], ", ".join(t["parents"]), t["weight"]] for t in found.to_pylist()]
     typer.echo(text_table(["attribute", "parents", "weight"], rows))
+
+
+def show_decisions(model: Model, as_json: bool) -> None:
+    """The decisions of a structure pass with a bound."""
+    found = model.decisions
+    if found is None:
+        raise OptionError("the structure was found from all rows, not by decisions; see --bound")
+    if as_json:
+        typer.echo(json.dumps(found.to_pylist()))
+        return
+    shown = ["step", "variable", "action", "parent", "candidates", "rows", "checks"]
+    rows = [
+        [*(d[key] for key in shown), *(f"{d[key]:.6f}" for key in ("margin", "bound")), d["reason"]]
+        for d in found.to_pylist()
+    ]
+    typer.echo(text_table([*shown, "margin", "bound", "reason"], rows))
 
 
 def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
@@ -162,6 +184,7 @@ def print_model(model: Model, most: int | None = None) -> None:
     changes = model.history.num_rows - 1
     changed = f", changed {changes:,} times since (--history)" if changes else ""
     typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
+    _print_sureness(model)
     counts = [f"{row['class']} {row['n']:,}" for row in model.classes.to_pylist()]
     more = f", … {len(counts)} in all" if len(counts) > 12 else ""
     typer.echo(f"classes: {', '.join(counts[:12])}{more}\n")
@@ -177,6 +200,21 @@ def print_model(model: Model, most: int | None = None) -> None:
     typer.echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
         typer.echo(f"… {len(rows)} attributes in all")
+
+
+def _print_sureness(model: Model) -> None:
+    """From how many rows the structure comes, where a bound decided on it."""
+    found = model.decisions
+    if found is None:
+        return
+    meta, reasons = model.meta, Counter(found["reason"].to_pylist())
+    told = {"bound": "by the bound", "tie": "ties", "exhausted": "by all rows"}
+    how = ", ".join(f"{reasons[key]:,} {words}" for key, words in told.items() if reasons[key])
+    typer.echo(
+        f"parents from {meta['structure_rows']:,} rows by the {meta['bound']['bound']} bound: "
+        f"{found.num_rows:,} decisions{f' ({how})' if how else ''}, "
+        f"delta* {meta['delta_star']:.2g} (--decisions)"
+    )
 
 
 def _told(option: str, value: Any) -> str:

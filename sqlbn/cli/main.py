@@ -19,6 +19,7 @@ from sqlbn.cli import (
     network,
     predicting,
     preparing,
+    ranking,
     sampling,
     sqltext,
     streaming,
@@ -48,6 +49,7 @@ app.command("show")(reporting(inspecting.show))
 app.command("drop")(reporting(inspecting.drop))
 app.command("demo")(reporting(fitting.demo))
 app.command("prepare")(reporting(preparing.prepare))
+app.command("rank")(reporting(ranking.rank))
 app.command("curve")(reporting(curving.curve))
 app.command("sample")(reporting(sampling.sample))
 app.add_typer(network.app, name="network")

@@ -12,6 +12,7 @@ import typer
 
 from sqlbn.cli import network_learning as how
 from sqlbn.cli import options as opt
+from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
 from sqlbn.networks import following
@@ -71,7 +72,7 @@ def follow(
             return
         _print(found.blocks)
         if not STATE.quiet:
-            typer.echo(f"\n{how.summary(model)}")
+            typer.echo(f"\n{search_summary(model)}")
 
 
 def _print(blocks: Sequence[following.FollowedBlock]) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sqlbn.cli import options as opt
+from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
 from sqlbn.model import Model
@@ -19,7 +20,7 @@ from sqlbn.quoting import identifier, literal
 NOT_HERE = (
     "learner", "k", "kmax", "select", "loss", "n", "subsumption", "weighted", "min_count",
     "attributes", "score", "superparent", "order", "parents_from_first", "parents", "map",
-    "loocv_sample", "structure_sample", "backoff", "encodings", "weight",
+    "loocv_sample", "structure_sample", "backoff", "encodings", "weight", *opt.BOUND,
 )  # fmt: skip
 
 
@@ -141,24 +142,4 @@ def print_network(model: Model) -> None:
         above[row["attribute"]].append(row["parent"])
     rows = [(child, ", ".join(parents) or "-") for child, parents in above.items()]
     typer.echo(text_table(["variable", "parents"], rows))
-    typer.echo(f"\n{summary(model)}")
-
-
-def summary(model: Model) -> str:
-    """One or two lines about a search."""
-    meta = model.meta
-    found = (
-        f"{meta['arcs']} arcs by {meta['learner']}: {meta['structure_steps']} decisions from "
-        f"{meta['structure_rows']:,} rows read"
-        + ("" if "window" in meta else f" (the table has {meta['rows']:,})")
-    )
-    decisions = model.decisions
-    if "delta_star" in meta and decisions is not None:
-        reasons = decisions.column("reason").to_pylist()
-        found += (
-            f"\n{reasons.count('bound')} of them by the bound, {reasons.count('tie')} ties, "
-            f"{reasons.count('exhausted')} with all rows; delta* achieved {meta['delta_star']:.2g}"
-        )
-    if meta.get("interrupted"):
-        found += "\nThe search was interrupted: more arcs may be worth having."
-    return found
+    typer.echo(f"\n{search_summary(model)}")

@@ -157,6 +157,40 @@ MissingRule = Annotated[
 StructureSample = Annotated[
     int | None, typer.Option("--structure-sample", help="Find parents from this many rows.")
 ]
+Bound = Annotated[
+    str | None,
+    typer.Option(
+        "--bound",
+        help="Read as many random rows as it takes to be sure of each choice, by the normal or the "
+        "hoeffding bound. Learners: to find the parents of tan, kdb and skdb.",
+    ),
+]
+Delta = Annotated[
+    float | None,
+    typer.Option(
+        "--delta", help="With --bound: probability of error of one comparison. [default: 1e-9]"
+    ),
+]
+DeltaStar = Annotated[
+    float | None,
+    typer.Option("--delta-star", help="With --bound, instead: that of all decisions together."),
+]
+Tau = Annotated[
+    float | None,
+    typer.Option(
+        "--tau",
+        help="With --bound: difference of information, in nats, below which it does not matter "
+        "which is chosen. [default: 0.005]",
+    ),
+]
+BlockRows = Annotated[
+    int | None,
+    typer.Option(
+        "--block",
+        help="With --bound: rows of the first sample; each further one has twice as many. "
+        "[default: 10000]",
+    ),
+]
 M = Annotated[float | None, typer.Option("--m", help="m of the m-estimate, above 0. [default: 1]")]
 BackoffRule = Annotated[
     str | None,
@@ -278,6 +312,11 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("missing", MissingRule, None),
     ("loocv_sample", LoocvSample, None),
     ("structure_sample", StructureSample, None),
+    ("bound", Bound, None),
+    ("delta", Delta, None),
+    ("delta_star", DeltaStar, None),
+    ("tau", Tau, None),
+    ("block", BlockRows, None),
     ("m", M, None),
     ("backoff", BackoffRule, None),
     ("discretise", Discretise, None),
@@ -301,6 +340,8 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("traceback", Traceback, False),
 ]
 _ABOUT_TALKING = ("quiet", "traceback")
+# What a bound is told; not every command decides by one.
+BOUND = ("bound", "delta", "delta_star", "tau", "block")
 
 
 def learning_options() -> list[str]:

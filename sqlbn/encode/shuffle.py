@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-_WORD = 2**32
+# Shuffled numbers are below this.
+WORD = 2**32
 
 
 def shuffle_sql(row_key: str, seed: int) -> str:
@@ -11,8 +12,8 @@ def shuffle_sql(row_key: str, seed: int) -> str:
     A multiply-and-shift mix of 32-bit words that fits 64-bit arithmetic; the engine's own hash()
     may change between versions, this must not.
     """
-    start = (seed * 2654435769 + 374761393) % _WORD
-    mixed = f"(((({row_key})::UBIGINT % 4294967291) * 2654435761 + {start}) % {_WORD})"
+    start = (seed * 2654435769 + 374761393) % WORD
+    mixed = f"(((({row_key})::UBIGINT % 4294967291) * 2654435761 + {start}) % {WORD})"
     for shift, factor in ((15, 2246822519), (13, 3266489917)):
-        mixed = f"((xor({mixed}, {mixed} >> {shift}) * {factor}) % {_WORD})"
+        mixed = f"((xor({mixed}, {mixed} >> {shift}) * {factor}) % {WORD})"
     return mixed

@@ -11,6 +11,9 @@ from sqlbn.counts.cover import Family
 from sqlbn.errors import OptionError
 from sqlbn.scoring.loo_losses import LOSSES, Loss
 from sqlbn.scoring.smoothing import Estimate, Missing
+from sqlbn.search.bounds import Rule
+from sqlbn.search.dependence import Decided
+from sqlbn.search.measures import Measures
 from sqlbn.search.options import SearchOptions
 from sqlbn.structure.forest import Score
 from sqlbn.structure.given import Given
@@ -109,6 +112,15 @@ class Learner(ABC):
     def uses_pairs(self) -> bool:
         """Whether pairs of attributes are counted, and so parents may be found."""
         return any(len(family) > 2 for family in self.families(2))
+
+    @property
+    def decides(self) -> bool:
+        """Whether its parents can be found by decisions that a bound makes sure of."""
+        return False
+
+    def decide(self, measures: Measures, order: Sequence[int], rule: Rule) -> Decided:
+        """The structure that `structure` would find, by decisions; for learners that decide."""
+        raise NotImplementedError(self.name)
 
     @property
     def selection(self) -> Selection | None:

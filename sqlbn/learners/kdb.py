@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.errors import OptionError
 from sqlbn.learners.base import Learner
+from sqlbn.search.bounds import Rule
+from sqlbn.search.dependence import Decided, decide_parents
+from sqlbn.search.measures import Measures
 from sqlbn.structure.information import Information, pair_families
 from sqlbn.structure.parents import Structure, k_dependence
 
@@ -31,6 +35,13 @@ class Kdb(Learner):
 
     def structure(self, info: Information) -> Structure:
         return k_dependence(info, self.k)
+
+    @property
+    def decides(self) -> bool:
+        return self.k > 0
+
+    def decide(self, measures: Measures, order: Sequence[int], rule: Rule) -> Decided:
+        return decide_parents(measures, order, self.k, rule)
 
     def options(self) -> dict[str, Any]:
         return {"k": self.k}

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Learner
+from sqlbn.search.bounds import Rule
+from sqlbn.search.dependence import Decided, decide_tree
+from sqlbn.search.measures import Measures
 from sqlbn.structure.information import Information, pair_families
 from sqlbn.structure.parents import Structure, spanning_tree
 
@@ -22,3 +26,10 @@ class Tan(Learner):
 
     def structure(self, info: Information) -> Structure:
         return spanning_tree(info)
+
+    @property
+    def decides(self) -> bool:
+        return True
+
+    def decide(self, measures: Measures, order: Sequence[int], rule: Rule) -> Decided:
+        return decide_tree(measures, order, rule)

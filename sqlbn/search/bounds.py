@@ -70,7 +70,8 @@ class Rule:
     Either `delta` is the probability of error of every comparison, and what that comes to for the
     whole search is reported; or `delta_star` is that of the whole search of at most `steps`
     decisions. `tau` is the difference below which one does not care, in the units of the means.
-    Rows come in blocks of `block`.
+    Rows come in blocks of `block`, one at a time or, `doubling`, as many again as there were: then
+    a decision is looked at a logarithm of times only.
     """
 
     bound: BoundName
@@ -79,6 +80,7 @@ class Rule:
     delta: float | None = 1e-9
     delta_star: float | None = None
     steps: int = 1
+    doubling: bool = False
 
     def comparison_delta(self, comparisons: int, scale: float) -> float:
         """The delta of one comparison; `comparisons` is a (b - a) of the paper."""
@@ -96,7 +98,8 @@ class Rule:
         """
         c = 1
         for _ in range(100):
-            again = math.ceil(rows_needed(self.bound, self.tau, share / c, scale) / self.block)
+            blocks = math.ceil(rows_needed(self.bound, self.tau, share / c, scale) / self.block)
+            again = 1 + (blocks - 1).bit_length() if self.doubling else blocks
             if again <= c:
                 break
             c = again

@@ -75,25 +75,35 @@ class Contest:
         self.n_candidates = n_candidates
         self.alive = np.ones(n_candidates, bool)
         self.checks = 0
+        # Rows before which another look is hardly worth its delta: an error falls at most in
+        # proportion to the rows.
+        self.next_look = 1.0
+        self._last_delta = 0.0
 
     def drop(self, candidates: Array) -> None:
         """Take candidates out that can no longer be chosen."""
         self.alive[candidates] = False
 
+    @property
+    def delta_spent(self) -> float:
+        """What the looks so far may have cost, where each has the delta of the last."""
+        return self._last_delta * self.checks * self._comparisons
+
     def check(self, n: int, estimates: Estimates, exhausted: bool = False) -> Verdict | None:
         """The verdict of n rows, or None where more are needed."""
         self.checks += 1
+        self.next_look = 1.0
+        delta = self._last_delta = self._delta(estimates)
         living = np.flatnonzero(self.alive)
         # Stable: of equals the one that was named first.
         ranked = living[np.argsort(-estimates.means[living], kind="stable")]
         winners, rest = ranked[: self.choose], ranked[self.choose :]
         if not len(rest):
-            return self._verdict(winners, "bound", n, np.inf, 0.0, self._delta(estimates))
-        delta = self._delta(estimates)
+            return self._verdict(winners, "bound", n, np.inf, 0.0)
         lost_to = np.zeros(len(rest), int)
         open_error, margin, worst = 0.0, np.inf, 0.0
-        undecided = np.zeros(len(rest), bool)
-        for winner in winners:
+        undecided, sure = np.zeros(len(rest), bool), np.ones(len(winners), bool)
+        for place, winner in enumerate(winners):
             margins = estimates.means[winner] - estimates.means[rest]
             errors = self._errors(n, delta, estimates, int(winner), rest, margins)
             beaten = margins > errors
@@ -102,27 +112,36 @@ class Contest:
             care = 1.0
             if estimates.care is not None:
                 care = np.maximum(estimates.care[winner], estimates.care[rest])
+            sure[place] = beaten.all()
+            short = errors / np.maximum(margins, self.rule.tau / care)
+            self.next_look = max(self.next_look, n * float(short[~beaten].max(initial=0.0)))
             open_error = max(open_error, float((care * errors)[~beaten].max(initial=0.0)))
             closest = int(np.argmin(margins - errors))
             if margins[closest] - errors[closest] < margin - worst or margin == np.inf:
                 margin, worst = float(margins[closest]), float(errors[closest])
         self.drop(rest[lost_to >= self.choose])
         if not undecided.any():
-            return self._verdict(winners, "bound", n, margin, worst, delta)
+            return self._verdict(winners, "bound", n, margin, worst)
         if open_error < self.rule.tau or exhausted:
             reason: Reason = "tie" if open_error < self.rule.tau else "exhausted"
-            chosen = self._observed_best(estimates, np.append(winners, rest[undecided]))
-            return self._verdict(chosen, reason, n, margin, worst, delta)
+            # What is decided stays so; the observed values speak of the rest.
+            open_ = np.append(winners[~sure], rest[undecided])
+            chosen = np.append(winners[sure], self._observed_best(estimates, open_, sum(~sure)))
+            return self._verdict(chosen, reason, n, margin, worst)
         return None
 
+    @property
+    def _comparisons(self) -> int:
+        """a (b - a) of the paper; none where all are chosen."""
+        return self.choose * max(0, self.n_candidates - self.choose)
+
     def _delta(self, estimates: Estimates) -> float:
-        comparisons = self.choose * (self.n_candidates - self.choose)
         if self.rule.bound == "hoeffding":
             assert estimates.ranges is not None
             scale = 2 * float(estimates.ranges.max(initial=0.0))
         else:
             scale = 2 * float(estimates.deviations.max(initial=0.0))
-        return self.rule.comparison_delta(comparisons, scale)
+        return self.rule.comparison_delta(self._comparisons, scale)
 
     def _errors(
         self, n: int, delta: float, estimates: Estimates, one: int, others: Array, margins: Array
@@ -145,16 +164,15 @@ class Contest:
             errors[near] += slack[near]
         return errors
 
-    def _observed_best(self, estimates: Estimates, open_: Array) -> Array:
+    def _observed_best(self, estimates: Estimates, open_: Array, wanted: int) -> Array:
         open_ = np.sort(open_)
         order = np.argsort(-estimates.observed[open_], kind="stable")
-        found: Array = open_[order[: self.choose]]
+        found: Array = open_[order[:wanted]]
         return found
 
     def _verdict(
-        self, winners: Array, reason: Reason, n: int, margin: float, worst: float, delta: float
+        self, winners: Array, reason: Reason, n: int, margin: float, worst: float
     ) -> Verdict:
-        comparisons = self.choose * (self.n_candidates - self.choose)
         return Verdict(
             tuple(int(w) for w in winners),
             reason,
@@ -163,5 +181,5 @@ class Contest:
             self.checks,
             margin,
             worst,
-            delta * self.checks * comparisons,
+            self.delta_spent,
         )

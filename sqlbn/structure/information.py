@@ -69,6 +69,12 @@ def joint_mi(with_class: float, alone: float, of_class: float, total: float) -> 
     return float(_nonnegative(np.array([mi]))[0])
 
 
+def pair_cmi(joint: float, one: float, other: float, of_class: float, total: float) -> float:
+    """CMI of two attributes given the class: from the sums of n ln n of their families."""
+    cmi = (joint + of_class - (one + other)) / total
+    return float(_nonnegative(np.array([cmi]))[0])
+
+
 def rounded(values: Matrix) -> Matrix:
     """Values as they are compared."""
     # Adding zero turns -0.0 into 0.0.

@@ -1,0 +1,25 @@
+"""What a search for a network says of itself, for people."""
+
+from __future__ import annotations
+
+from sqlbn.model import Model
+
+
+def search_summary(model: Model) -> str:
+    """One or two lines about a search."""
+    meta = model.meta
+    found = (
+        f"{meta['arcs']} arcs by {meta['learner']}: {meta['structure_steps']} decisions from "
+        f"{meta['structure_rows']:,} rows read"
+        + ("" if "window" in meta else f" (the table has {meta['rows']:,})")
+    )
+    decisions = model.decisions
+    if "delta_star" in meta and decisions is not None:
+        reasons = decisions.column("reason").to_pylist()
+        found += (
+            f"\n{reasons.count('bound')} of them by the bound, {reasons.count('tie')} ties, "
+            f"{reasons.count('exhausted')} with all rows; delta* achieved {meta['delta_star']:.2g}"
+        )
+    if meta.get("interrupted"):
+        found += "\nThe search was interrupted: more arcs may be worth having."
+    return found

@@ -1,0 +1,45 @@
+"""What a user says of a bound, as a rule."""
+
+from __future__ import annotations
+
+from sqlbn.errors import OptionError
+from sqlbn.search.bounds import Rule, checked_bound
+
+DELTA = 1e-9
+# In nats: about what the paper's 0.05 % is of the log-likelihood of a row in its networks.
+TAU = 0.005
+BLOCK = 10_000
+
+
+def given_rule(
+    bound: str | None,
+    delta: float | None = None,
+    delta_star: float | None = None,
+    tau: float | None = None,
+    block: int | None = None,
+) -> Rule | None:
+    """The rule of these options for samples that double; None without a bound."""
+    said = {"delta": delta, "delta-star": delta_star, "tau": tau, "block": block}
+    if bound is None:
+        for option, value in said.items():
+            if value is not None:
+                raise OptionError(f"--{option} goes with --bound")
+        return None
+    if delta is not None and delta_star is not None:
+        raise OptionError("--delta is of one comparison, --delta-star of all: give one of them")
+    for option in ("delta", "delta-star"):
+        value = said[option]
+        if value is not None and not 0 < value < 1:
+            raise OptionError(f"--{option} {value}: give a probability above 0 and below 1")
+    if tau is not None and not 0 < tau < float("inf"):
+        raise OptionError(f"--tau {tau}: give a number above 0")
+    if block is not None and block < 1:
+        raise OptionError(f"--block {block}: give at least 1 row")
+    return Rule(
+        checked_bound(bound),
+        tau=TAU if tau is None else tau,
+        block=BLOCK if block is None else block,
+        delta=DELTA if delta is None else delta,
+        delta_star=delta_star,
+        doubling=True,
+    )
