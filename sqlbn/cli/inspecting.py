@@ -11,6 +11,7 @@ import typer
 
 from sqlbn import api
 from sqlbn.cli import options as opt
+from sqlbn.cli.searches import search_summary
 from sqlbn.cli.text import table as text_table
 from sqlbn.errors import OptionError
 from sqlbn.model import Model
@@ -61,7 +62,9 @@ def show(
     ] = False,
     decisions: Annotated[
         bool,
-        typer.Option("--decisions", help="Show how --bound decided on parents, and how surely."),
+        typer.Option(
+            "--decisions", help="Show how a search or --bound decided on parents, and how surely."
+        ),
     ] = False,
     as_json: opt.Json = False,
     traceback: opt.Traceback = False,
@@ -206,6 +209,9 @@ def _print_sureness(model: Model) -> None:
     """From how many rows the structure comes, where a bound decided on it."""
     found = model.decisions
     if found is None:
+        return
+    if "bound" not in model.meta:
+        typer.echo(search_summary(model))
         return
     meta, reasons = model.meta, Counter(found["reason"].to_pylist())
     told = {"bound": "by the bound", "tie": "ties", "exhausted": "by all rows"}
