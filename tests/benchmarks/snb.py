@@ -56,7 +56,7 @@ def main() -> None:
         for name in options.sets.split(","):
             print_line(name, *SETS[name], folder)
         if options.large:
-            print_line("1M x 50", make_data(folder / "large.parquet", 1e6, 50), "y", folder)
+            print_line("1Mx50", make_data(folder / "large.parquet", 1e6, 50), "y", folder)
 
 
 if __name__ == "__main__":
