@@ -1,7 +1,7 @@
 """The encoding chosen by the data: leave-one-out losses of the same rows compare encodings.
 
-All candidates are fitted on a part of the rows; the best of them, and the best of those that cut
-finer, which more rows may favour, are fitted on all.
+All candidates are tried on a part of the rows, and only judged; the best of them, and the best of
+those that cut finer if more rows may favour it, are fitted on all.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlbn.draft import Draft
+from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.partitions import Discretisation, candidates
 from sqlbn.encode.shuffle import shuffle_sql
 from sqlbn.encode.types import type_group
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SqlbnWarning
-from sqlbn.fitting import learn_judged
+from sqlbn.fitting import learn_judged, loss_of
 from sqlbn.learners.base import checked_loss
 from sqlbn.options import FitOptions
+from sqlbn.preparing import Looked, look
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.scoring.loo_losses import Loss
@@ -31,25 +33,59 @@ from sqlbn.structure.information import DECIMALS
 # The part of the rows on which all encodings are tried: on large data six of them then cost less
 # than one fit of all rows.
 _SHARE = 8
-# Fewer rows than this say nothing about how fine to cut: then all are tried on all rows.
+# Fewer rows than this say nothing about how fine to cut.
 _LEAST_ROWS = 2000
+# All rows are tried where the part would be more than one of so many.
+_LEAST_SHARE = 2
+# A finer encoding whose loss on the part is larger by more than this share is not fitted on all.
+_MARGIN = 0.05
 # Types whose values are categories in every encoding, or nothing at all.
 _NEVER_CUT = ("text", "boolean", "other")
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One encoding on some rows: its loss, and how many codes its attributes have in all.
-
-    `warned` is what the fit said of columns; the user hears only of the model that is kept.
-    """
+    """One encoding on some rows: its loss, and how many codes its attributes have in all."""
 
     encoding: Discretisation
     rows: int
     value: float
     n_codes: int
     numeric: bool
+
+
+@dataclass(frozen=True)
+class Field:
+    """Rows that encodings are compared on, looked at once.
+
+    `warned` is what the look said of columns; the user hears only of the model that is kept.
+    """
+
+    engine: DuckDBEngine
+    source: Source
+    options: FitOptions
+    loss: Loss
+    looked: Looked
     warned: tuple[str, ...]
+
+    @classmethod
+    def of(cls, engine: DuckDBEngine, source: Source, options: FitOptions, loss: Loss) -> Field:
+        """Look at the columns of some rows."""
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            looked = look(engine, source, options, Progress())
+        return cls(engine, source, options, loss, looked, _messages(told))
+
+    def trial(self, encoding: Discretisation, books: Sequence[Codebook], value: float) -> Trial:
+        """What is told of an encoding."""
+        n_codes, rows = sum(book.n_values for book in books), self.looked.training.rows
+        return Trial(encoding, rows, value, n_codes, self._has_quantities(books))
+
+    def _has_quantities(self, books: Sequence[Codebook]) -> bool:
+        """Whether another encoding may cut columns otherwise, also such that this one left out."""
+        categories = {book.name for book in books if book.kind == "categorical"}
+        others = set(self.options.candidates(self.source)) - categories
+        return any(type_group(self.source.columns[n]) not in _NEVER_CUT for n in others)
 
 
 def learn_best(
@@ -64,87 +100,110 @@ def learn_best(
     # Rows without a class teach nothing, however many there are.
     target = identifier(source.column(options.target, "the target"))
     rows = int(engine.row(source.select(f"count({target})"))[0])
+    whole, trials = None, []
+    if len(chosen) > 2:
+        if rows >= _LEAST_SHARE * _LEAST_ROWS:
+            field = Field.of(engine, *_part(engine, source, options, rows), loss)
+        else:
+            field = whole = Field.of(engine, source, options, loss)
+        trials = _tried(field, chosen, progress)
+        chosen = _left(trials, loss, all_rows=whole is not None)
+    whole = whole or Field.of(engine, source, options, loss)
+    return _best_of(whole, chosen, trials, progress)
+
+
+def _part(
+    engine: DuckDBEngine, source: Source, options: FitOptions, rows: int
+) -> tuple[Source, FitOptions]:
+    """A repeatable part of the rows, copied: every trial reads it several times."""
+    assert source.row_key is not None
+    share = max(1 / _SHARE, _LEAST_ROWS / rows)
+    threshold = math.ceil(share * 2**32)
+    shuffle = shuffle_sql(source.row_key, engine.settings.seed)
+    part = source.filtered(f"{shuffle} < {threshold}")
+    return staged(engine, part, options.columns_of(source)), options.of_used_columns()
+
+
+def _tried(field: Field, chosen: Sequence[Discretisation], progress: Progress) -> list[Trial]:
+    """The losses of encodings; no model is made."""
     trials: list[Trial] = []
-    if rows >= _SHARE * _LEAST_ROWS and len(chosen) > 2:
-        part = _part(engine, source, rows)
-        for encoding in chosen:
-            if not _is_known(encoding, trials):
-                trial, draft, _ = _tried(engine, part, options, encoding, loss, progress)
-                draft.drop()
-                trials.append(trial)
-        chosen = _left(trials, loss)
-    return _best_of(engine, source, options, chosen, trials, loss, progress)
+    for encoding in chosen:
+        if _is_known(encoding, trials):
+            continue
+        with (
+            progress.stage("encodings", f"trying {encoding}"),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore", SqlbnWarning)
+            asked = _with(field.options, encoding)
+            books, value = loss_of(field.engine, field.looked, asked, field.loss)
+        trials.append(field.trial(encoding, books, value))
+        _tell(trials[-1], field.loss, progress)
+    return trials
 
 
 def _best_of(
-    engine: DuckDBEngine,
-    source: Source,
-    options: FitOptions,
-    chosen: Sequence[Discretisation],
-    trials: list[Trial],
-    loss: Loss,
-    progress: Progress,
+    field: Field, chosen: Sequence[Discretisation], trials: list[Trial], progress: Progress
 ) -> tuple[Draft, ModelSpec]:
-    """Fit every encoding that is left on all rows, and keep the best model."""
-    best: tuple[Trial, Draft, ModelSpec] | None = None
+    """Fit every encoding that is left, on all rows, and keep the best model."""
+    best: tuple[Trial, Draft, ModelSpec, tuple[str, ...]] | None = None
+    # Who is alone need not be judged again, unless the learner does so anyway.
+    is_judged = len(chosen) > 1 or not trials or field.options.make_learner().selection is not None
     full: list[Trial] = []
     for encoding in chosen:
         if _is_known(encoding, full):
             continue
-        found = _tried(engine, source, options, encoding, loss, progress)
+        found = _fitted(field, encoding, is_judged, progress)
         full.append(found[0])
-        if best is not None and _rank(best[0], loss) <= _rank(found[0], loss):
+        if best is not None and _rank(best[0], field.loss) <= _rank(found[0], field.loss):
             found[1].drop()
             continue
         if best is not None:
             best[1].drop()
         best = found
     assert best is not None
-    _write(best[1], [*trials, *full], best[0], loss)
-    for message in best[0].warned:
+    trial, draft, spec, warned = best
+    _write(draft, _told(trials, full if is_judged else []), trial, field.loss)
+    for message in (*field.warned, *warned):
         warnings.warn(message, SqlbnWarning, stacklevel=2)
-    return best[1], best[2]
+    return draft, spec
 
 
-def _tried(
-    engine: DuckDBEngine,
-    source: Source,
-    options: FitOptions,
-    encoding: Discretisation,
-    loss: Loss,
-    progress: Progress,
-) -> tuple[Trial, Draft, ModelSpec]:
-    """One fit in one encoding, with its loss."""
-    bins = encoding.bins if encoding.method == "ef" else None
-    asked = replace(options, discretise=encoding.method, bins=bins, encodings=None)
+def _fitted(
+    field: Field, encoding: Discretisation, is_judged: bool, progress: Progress
+) -> tuple[Trial, Draft, ModelSpec, tuple[str, ...]]:
+    """A model in one encoding, with its loss, and what the fit said of columns."""
     with (
-        progress.stage("encodings", f"trying {encoding}"),
+        progress.stage("encodings", f"fitting {encoding}"),
         warnings.catch_warnings(record=True) as told,
     ):
         warnings.simplefilter("always")
-        draft, spec, value = learn_judged(engine, source, asked, Progress(), loss=loss)
-    rows = int(spec.meta["rows"])
-    progress.note(f"{encoding}: {loss} {value:.4f} by leave-one-out on {rows:,} rows")
-    n_codes = sum(book.n_values for book in spec.books)
-    numeric = _has_quantities(source, options, spec)
-    messages = tuple(str(warning.message) for warning in told)
-    return Trial(encoding, rows, value, n_codes, numeric, messages), draft, spec
+        draft, spec, value = learn_judged(
+            field.engine,
+            field.source,
+            _with(field.options, encoding),
+            Progress(),
+            loss=field.loss if is_judged else None,
+            looked=field.looked,
+        )
+    trial = field.trial(encoding, spec.books, value)
+    if is_judged:
+        _tell(trial, field.loss, progress)
+    return trial, draft, spec, _messages(told)
 
 
-def _part(engine: DuckDBEngine, source: Source, rows: int) -> Source:
-    """A repeatable part of the rows."""
-    assert source.row_key is not None
-    share = max(1 / _SHARE, _LEAST_ROWS / rows)
-    threshold = math.ceil(share * 2**32)
-    shuffle = shuffle_sql(source.row_key, engine.settings.seed)
-    return source.filtered(f"{shuffle} < {threshold}")
+def _with(options: FitOptions, encoding: Discretisation) -> FitOptions:
+    bins = encoding.bins if encoding.method == "ef" else None
+    return replace(options, discretise=encoding.method, bins=bins, encodings=None)
 
 
-def _has_quantities(source: Source, options: FitOptions, spec: ModelSpec) -> bool:
-    """Whether another encoding may cut columns otherwise, also such that this one left out."""
-    categories = {book.name for book in spec.books if book.kind == "categorical"}
-    others = set(options.candidates(source)) - categories
-    return any(type_group(source.columns[n]) not in _NEVER_CUT for n in others)
+def _tell(trial: Trial, loss: Loss, progress: Progress) -> None:
+    said = f"{loss} {trial.value:.4f} by leave-one-out on {trial.rows:,} rows"
+    progress.note(f"{trial.encoding}: {said}")
+
+
+def _messages(told: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
+    return tuple(str(warning.message) for warning in told)
 
 
 def _is_known(encoding: Discretisation, trials: Sequence[Trial]) -> bool:
@@ -158,17 +217,28 @@ def _rank(trial: Trial, loss: Loss) -> float:
     return round(value, DECIMALS)
 
 
-def _left(trials: Sequence[Trial], loss: Loss) -> list[Discretisation]:
-    """The best, and the best of those that cut finer; ties go to the first."""
+def _left(trials: Sequence[Trial], loss: Loss, all_rows: bool) -> list[Discretisation]:
+    """The best, and of a part the best of those that cut finer, if near; ties go to the first."""
     best = min(trials, key=lambda t: _rank(t, loss))
-    finer = [t for t in trials if t.n_codes > best.n_codes]
+    if all_rows:
+        return [best.encoding]
+    most = _rank(best, loss) + _MARGIN * abs(best.value)
+    finer = [t for t in trials if t.n_codes > best.n_codes and _rank(t, loss) <= most]
     second = [min(finer, key=lambda t: _rank(t, loss))] if finer else []
     return [t.encoding for t in (best, *second)]
 
 
+def _told(trials: Sequence[Trial], full: Sequence[Trial]) -> list[Trial]:
+    """All that was tried, once for the same rows."""
+    last = {(t.encoding, t.rows): t for t in (*trials, *full)}
+    return list(last.values())
+
+
 def _write(draft: Draft, trials: Sequence[Trial], best: Trial, loss: Loss) -> None:
+    """`encodings`; the last trial of the encoding that was kept is marked."""
+    kept = [t for t in trials if t.encoding == best.encoding][-1]
     draft.fill(
         "encodings",
         "encoding VARCHAR, rows BIGINT, codes BIGINT, loss VARCHAR, value DOUBLE, chosen BOOLEAN",
-        [(str(t.encoding), t.rows, t.n_codes, loss, t.value, t is best) for t in trials],
+        [(str(t.encoding), t.rows, t.n_codes, loss, t.value, t is kept) for t in trials],
     )
