@@ -23,12 +23,19 @@ from sqlbn.learners.base import checked_loss
 from sqlbn.options import FitOptions
 from sqlbn.preparing import Looked, look
 from sqlbn.progress import Progress
-from sqlbn.quoting import identifier
 from sqlbn.scoring.loo_losses import Loss
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
 from sqlbn.store.spec import ModelSpec
-from sqlbn.structure.information import DECIMALS
+from sqlbn.trials import (
+    Trial,
+    finalists,
+    in_order_of_trial,
+    is_hopeless,
+    is_known,
+    is_too_far,
+    rank,
+)
 
 # The part of the rows on which all encodings are tried: on large data six of them then cost less
 # than one fit of all rows.
@@ -37,22 +44,8 @@ _SHARE = 8
 _LEAST_ROWS = 2000
 # All rows are tried where the part would be more than one of so many.
 _LEAST_SHARE = 2
-# More intervals are of no use where the last step to more of them made the loss larger, and it is
-# larger than the best by this share.
-_PAST_BEST = 0.05
 # Types whose values are categories in every encoding, or nothing at all.
 _NEVER_CUT = ("text", "boolean", "other")
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One encoding on some rows: its loss, and how many codes its attributes have in all."""
-
-    encoding: Discretisation
-    rows: int
-    value: float
-    n_codes: int
-    numeric: bool
 
 
 @dataclass(frozen=True)
@@ -77,6 +70,16 @@ class Field:
             looked = look(engine, source, options, Progress())
         return cls(engine, source, options, loss, looked, _messages(told))
 
+    def part(self) -> Field:
+        """A repeatable part of the rows, copied: every trial reads it several times."""
+        training, engine = self.looked.training, self.engine
+        assert training.source.row_key is not None
+        share = max(1 / _SHARE, _LEAST_ROWS / training.rows)
+        shuffle = shuffle_sql(training.source.row_key, engine.settings.seed)
+        drawn = training.source.filtered(f"{shuffle} < {math.ceil(share * 2**32)}")
+        copied = staged(engine, drawn, self.options.columns_of(self.source))
+        return Field.of(engine, copied, self.options.of_used_columns(), self.loss)
+
     def trial(self, encoding: Discretisation, books: Sequence[Codebook], value: float) -> Trial:
         """What is told of an encoding."""
         n_codes, rows = sum(book.n_values for book in books), self.looked.training.rows
@@ -90,7 +93,7 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Model:
+class Candidate:
     """A model of all rows in one encoding, and what its fit said of columns."""
 
     trial: Trial
@@ -108,38 +111,20 @@ def learn_best(
     if source.row_key is None or not source.rescannable:
         source = staged(engine, source, options.columns_of(source))
         options = options.of_used_columns()
-    # Rows without a class teach nothing, however many there are.
-    target = identifier(source.column(options.target, "the target"))
-    rows = int(engine.row(source.select(f"count({target})"))[0])
-    whole, trials = None, []
+    whole, trials = Field.of(engine, source, options, loss), []
     if len(chosen) > 2:
-        if rows >= _LEAST_SHARE * _LEAST_ROWS:
-            field = Field.of(engine, *_part(engine, source, options, rows), loss)
-        else:
-            field = whole = Field.of(engine, source, options, loss)
-        trials = _tried(field, chosen, progress)
-        chosen = _left(trials, loss, all_rows=whole is not None)
-    whole = whole or Field.of(engine, source, options, loss)
+        # Rows without a class or a weight teach nothing, however many there are.
+        is_large = whole.looked.training.rows >= _LEAST_SHARE * _LEAST_ROWS
+        trials = _tried(whole.part() if is_large else whole, chosen, progress)
+        chosen = finalists(trials, loss, is_large)
     return _best_of(whole, chosen, trials, progress)
-
-
-def _part(
-    engine: DuckDBEngine, source: Source, options: FitOptions, rows: int
-) -> tuple[Source, FitOptions]:
-    """A repeatable part of the rows, copied: every trial reads it several times."""
-    assert source.row_key is not None
-    share = max(1 / _SHARE, _LEAST_ROWS / rows)
-    threshold = math.ceil(share * 2**32)
-    shuffle = shuffle_sql(source.row_key, engine.settings.seed)
-    part = source.filtered(f"{shuffle} < {threshold}")
-    return staged(engine, part, options.columns_of(source)), options.of_used_columns()
 
 
 def _tried(field: Field, chosen: Sequence[Discretisation], progress: Progress) -> list[Trial]:
     """The losses of encodings that may win, in their order; no model is made."""
     trials: list[Trial] = []
-    for encoding in _in_order_of_trial(chosen):
-        if _is_known(encoding, trials) or _is_hopeless(encoding, trials, field.loss):
+    for encoding in in_order_of_trial(chosen):
+        if is_known(encoding, trials) or is_hopeless(encoding, trials, field.loss):
             continue
         with progress.stage("encodings", f"trying {encoding}"), warnings.catch_warnings():
             warnings.simplefilter("ignore", SqlbnWarning)
@@ -150,31 +135,25 @@ def _tried(field: Field, chosen: Sequence[Discretisation], progress: Progress) -
     return sorted(trials, key=lambda t: chosen.index(t.encoding))
 
 
-def _in_order_of_trial(chosen: Sequence[Discretisation]) -> list[Discretisation]:
-    """The fewest intervals, what finds their number itself, then more and more intervals."""
-    by_bins = sorted((e for e in chosen if e.method == "ef"), key=lambda e: e.bins)
-    return [*by_bins[:1], *(e for e in chosen if e.method != "ef"), *by_bins[1:]]
-
-
 def _best_of(
     field: Field, chosen: Sequence[Discretisation], trials: list[Trial], progress: Progress
 ) -> tuple[Draft, ModelSpec]:
     """Fit every encoding that is left, on all rows, and keep the best model."""
-    best: Model | None = None
+    best: Candidate | None = None
     full: list[Trial] = []
     for encoding in chosen:
-        if _is_known(encoding, full) or (full and _is_too_far(encoding, full[0], trials)):
+        if is_known(encoding, full) or (full and is_too_far(encoding, full[0], trials)):
             continue
         found = _fitted(field, encoding, trials, progress)
         full.append(found.trial)
-        if best is not None and _rank(best.trial, field.loss) <= _rank(found.trial, field.loss):
+        if best is not None and rank(best.trial, field.loss) <= rank(found.trial, field.loss):
             found.draft.drop()
             continue
         if best is not None:
             best.draft.drop()
         best = found
     assert best is not None
-    _write(best, _told(trials, full), field.loss)
+    _write(best, [*trials, *full], field.loss)
     for message in (*field.warned, *best.warned):
         warnings.warn(message, SqlbnWarning, stacklevel=2)
     return best.draft, best.spec
@@ -182,7 +161,7 @@ def _best_of(
 
 def _fitted(
     field: Field, encoding: Discretisation, trials: Sequence[Trial], progress: Progress
-) -> Model:
+) -> Candidate:
     """A model in one encoding, with its loss; one that was tried on these rows has it already."""
     known = [t for t in trials if (t.encoding, t.rows) == (encoding, field.looked.training.rows)]
     is_free = field.options.make_learner().selection is not None
@@ -202,7 +181,7 @@ def _fitted(
     trial = known[0] if known and not is_free else field.trial(encoding, spec.books, value)
     if not known:
         _tell(trial, field.loss, progress)
-    return Model(trial, draft, spec, _messages(told))
+    return Candidate(trial, draft, spec, _messages(told))
 
 
 def _with(options: FitOptions, encoding: Discretisation) -> FitOptions:
@@ -219,53 +198,9 @@ def _messages(told: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
     return tuple(str(warning.message) for warning in told)
 
 
-def _is_known(encoding: Discretisation, trials: Sequence[Trial]) -> bool:
-    """Whether another trial was the same: without quantities only grouping makes a difference."""
-    plain = [t for t in trials if not t.encoding.groups_values]
-    return bool(plain) and not plain[0].numeric and not encoding.groups_values
-
-
-def _is_hopeless(encoding: Discretisation, trials: Sequence[Trial], loss: Loss) -> bool:
-    """Whether fewer intervals were too many already."""
-    coarser = [_rank(t, loss) for t in trials if t.encoding.method == "ef"]
-    if encoding.method != "ef" or len(coarser) < 2 or coarser[-1] <= coarser[-2]:
-        return False
-    best = min(_rank(t, loss) for t in trials)
-    return coarser[-1] > best + _PAST_BEST * abs(best)
-
-
-def _rank(trial: Trial, loss: Loss) -> float:
-    value = -trial.value if loss == "mcc" else trial.value
-    return round(value, DECIMALS)
-
-
-def _left(trials: Sequence[Trial], loss: Loss, all_rows: bool) -> list[Discretisation]:
-    """The best, and of a part the best of those that cut finer; ties go to the first."""
-    best = min(trials, key=lambda t: _rank(t, loss))
-    finer = [t for t in trials if t.n_codes > best.n_codes and not all_rows]
-    second = [min(finer, key=lambda t: _rank(t, loss))] if finer else []
-    return [t.encoding for t in (best, *second)]
-
-
-def _is_too_far(encoding: Discretisation, best: Trial, trials: Sequence[Trial]) -> bool:
-    """Whether an encoding was behind the best by more than all rows changed that one's loss.
-
-    It would have to gain more than twice as much. In all cases seen in which it came out first
-    (letter, pendigits, satellite; nb, kdb, skdb, a1de) it was behind by half of that or less.
-    """
-    part = {t.encoding: t.value for t in trials}
-    if not part:
-        return False
-    behind = abs(part[encoding] - part[best.encoding])
-    return behind > abs(best.value - part[best.encoding])
-
-
-def _told(trials: Sequence[Trial], full: Sequence[Trial]) -> list[Trial]:
-    """All that was tried, once for the same rows."""
-    return list({(t.encoding, t.rows): t for t in (*trials, *full)}.values())
-
-
-def _write(best: Model, trials: Sequence[Trial], loss: Loss) -> None:
+def _write(best: Candidate, trials: Sequence[Trial], loss: Loss) -> None:
+    """The draft's `encodings`; of two trials on the same rows the last."""
+    trials = list({(t.encoding, t.rows): t for t in trials}.values())
     best.draft.fill(
         "encodings",
         "encoding VARCHAR, rows BIGINT, codes BIGINT, loss VARCHAR, value DOUBLE, chosen BOOLEAN",

@@ -18,6 +18,8 @@ from test_living_properties import contents
 import sqlbn
 from sqlbn.encode.partitions import Discretisation, candidates
 from sqlbn.explain import fit_statements
+from sqlbn.scoring.leave_one_out import LeaveOneOut
+from sqlbn.trials import Trial, finalists, in_order_of_trial, is_hopeless, is_too_far
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 FOUR = "ef:3,ef:8,mdl,modl"
@@ -127,6 +129,39 @@ def test_losses_are_those_of_leave_one_out(options: dict[str, Any]) -> None:
             assert trial["value"] == pytest.approx(wanted, abs=1e-12)
 
 
+def test_losses_of_whole_models_in_several_batches() -> None:
+    """So many attributes that one query does not join them all."""
+    rng = random.Random(6)
+    ages = [rng.choice(["old", "young"]) for _ in range(120)]
+    wide = pa.table(
+        {f"x{i}": [rng.random() + (a == "old") / 9 for a in ages] for i in range(70)}
+        | {"age": ages}
+    )
+    with fit(wide, learner="nb", discretise="auto", encodings="ef:3") as model:
+        got = chosen(model)["value"]
+    with fit(wide, learner="skdb", kmax=0, select="k", bins=3) as model:
+        (wanted,) = [
+            row["value"]
+            for row in model.loocv.to_pylist()
+            if (row["n_attributes"], row["loss"]) == (70, "rmse")
+        ]
+    assert got == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("learner", ["a1de", "a1de-sw", "a2de"])
+def test_losses_of_whole_averages(learner: str) -> None:
+    table = shells(200)
+    with fit(table, learner=learner, discretise="auto", encodings="ef:4") as model:
+        got = chosen(model)["value"]
+    with fit(table, learner=learner, select="attributes", bins=4) as model:
+        (wanted,) = [
+            row["value"]
+            for row in model.loocv.to_pylist()
+            if (row["n_attributes"], row["loss"]) == (5, "rmse")
+        ]
+    assert got == pytest.approx(wanted, abs=1e-12)
+
+
 def test_of_tan_against_plain_python() -> None:
     names = ["rings", "shore", "weight"]
     table = shells(80).select([*names, "age"])
@@ -214,7 +249,7 @@ def test_all_columns_may_be_of_no_use() -> None:
 # -- a part of the rows first -----------------------------------------------------------------
 
 
-def test_all_are_tried_on_a_part_and_one_or_two_on_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_are_tried_on_a_part_and_few_on_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sqlbn.choosing._LEAST_ROWS", 50)
     table = shells(800)
     found = []
@@ -240,6 +275,84 @@ def test_all_are_tried_on_a_part_and_one_or_two_on_all_rows(monkeypatch: pytest.
     assert [t[:4] for t in one] == [t[:4] for t in two]
     assert [t[4] for t in one] == pytest.approx([t[4] for t in two], abs=1e-12)
     assert one != other
+
+
+def trial_of(encoding: str, value: float, codes: int = 10) -> Trial:
+    (how,) = candidates(encoding)
+    return Trial(how, 100, value, codes, numeric=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "hopeless"),
+    [
+        ({"ef:5": 0.3}, False),
+        ({"ef:5": 0.3, "mdl": 0.1}, False),
+        ({"ef:5": 0.30, "ef:10": 0.31}, False),
+        ({"ef:5": 0.30, "ef:10": 0.32}, True),
+        ({"ef:5": 0.30, "ef:10": 0.29, "modl": 0.2}, False),
+        ({"ef:5": 0.30, "ef:10": 0.305, "modl": 0.2}, True),
+        ({"ef:5": 0.30, "ef:10": 0.40, "ef:20": 0.33}, False),
+    ],
+    ids=str,
+)
+def test_too_many_intervals_are_not_tried(values: dict[str, float], hopeless: bool) -> None:
+    told = [trial_of(encoding, value) for encoding, value in values.items()]
+    (finest,) = candidates("ef:50")
+    assert is_hopeless(finest, told, "rmse") is hopeless
+    turned = [trial_of(encoding, -value) for encoding, value in values.items()]
+    assert is_hopeless(finest, turned, "mcc") is hopeless
+    assert not is_hopeless(candidates("modl")[0], told, "rmse")
+
+
+def test_who_is_far_behind_on_a_part_is_not_fitted_on_all_rows() -> None:
+    part = [trial_of("ef:5", 0.30), trial_of("ef:10", 0.34, 20), trial_of("ef:20", 0.36, 40)]
+    best, second = finalists(part, "rmse", of_part=True)
+    assert [str(best), str(second)] == ["ef:5", "ef:10"]
+    assert finalists(part, "rmse", of_part=False) == [best]
+    assert is_too_far(second, trial_of("ef:5", 0.29), part)
+    assert not is_too_far(second, trial_of("ef:5", 0.25), part)
+    assert not is_too_far(second, trial_of("ef:5", 0.29), [])
+
+
+def test_the_order_of_trials() -> None:
+    order = in_order_of_trial(candidates("modl,ef:50,ef:7,mdl,ef:20"))
+    assert [str(e) for e in order] == ["ef:7", "modl", "mdl", "ef:20", "ef:50"]
+
+
+def test_large_k_that_is_of_no_use_to_a_trial_is_not_evaluated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All attributes are noise but one: more parents only make it worse."""
+    asked: list[int] = []
+    losses_at = LeaveOneOut.losses_at
+
+    def noted(self: LeaveOneOut, k: int, *rest: Any) -> Any:
+        asked.append(k)
+        return losses_at(self, k, *rest)
+
+    monkeypatch.setattr(LeaveOneOut, "losses_at", noted)
+    rng = random.Random(5)
+    ages = [rng.choice(["old", "young"]) for _ in range(300)]
+    table = pa.table(
+        {f"x{i}": [rng.random() + (i == 0) * (a == "old") for a in ages] for i in range(6)}
+        | {"age": ages}
+    )
+    how = {"learner": "skdb", "kmax": 5, "encodings": "ef:3,ef:4,ef:6"}
+    with fit(table, discretise="auto", **how) as model:
+        assert asked == [*(0, 1, 2) * 3, *range(6)]
+        surface = model.loocv.to_pylist()
+        assert {row["k"] for row in surface} == set(range(6))
+        assert chosen(model)["value"] == min(r["value"] for r in surface if r["loss"] == "rmse")
+
+
+def test_rows_without_a_weight_do_not_make_the_data_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sqlbn.choosing._LEAST_ROWS", 50)
+    table = shells(1200)
+    weights = [1.0 if i % 40 == 0 else 0.0 for i in range(1200)]
+    table = table.set_column(table.column_names.index("w"), "w", [weights])
+    how = {"learner": "nb", "weight": "w", "encodings": FOUR}
+    with fit(table, discretise="auto", **how) as model:
+        assert {t["rows"] for t in trials(model)} == {30}
 
 
 def test_rows_without_a_class_do_not_make_the_data_large(monkeypatch: pytest.MonkeyPatch) -> None:
