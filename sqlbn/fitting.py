@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,6 +43,7 @@ from sqlbn.preparing import (
     prepare_like,
 )
 from sqlbn.progress import Progress
+from sqlbn.scoring.array_loo import ArrayLoo, suits_arrays
 from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.loo_losses import Loss
 from sqlbn.scoring.parameters import FactorTables
@@ -51,6 +52,7 @@ from sqlbn.selecting import (
     chosen_loss,
     fixed_average_loss,
     fixed_loss,
+    loss_in_arrays,
     select,
     select_average,
 )
@@ -218,6 +220,8 @@ def _fit_product(job: Job) -> Fitted:
         if shape is None
         else shape.families
     )
+    if job.is_trial and (options.loss or "rmse") == "rmse" and suits_arrays(encoded):
+        return _tried_in_arrays(job, families, structure)
     with progress.stage("parameters", "pass 2: counting families", encoded.rows, len(families)):
         counts = count_families(draft, encoded, families, advance=progress.advance)
     if shape is None:
@@ -234,6 +238,22 @@ def _fit_product(job: Job) -> Fitted:
         return fixed_loss(counts, order, class_counts, options.smoothing.m, loss)
 
     return Fitted(chosen, judge)
+
+
+def _tried_in_arrays(
+    job: Job, families: Mapping[int, Sequence[int]], structure: Structure
+) -> Fitted:
+    """A trial on few rows: no counts are made."""
+    engine, m, order = job.draft.engine, job.options.smoothing.m, structure.order
+    classes, selection = job.prepared.class_counts, job.options.make_learner().selection
+    depth = max((len(family) - 1 for family in families.values()), default=0)
+
+    def judge(loss: Loss) -> float:
+        return loss_in_arrays(
+            ArrayLoo(engine, job.encoded, families, order, classes, m), selection, depth
+        )
+
+    return Fitted({}, judge)
 
 
 def finish_product(

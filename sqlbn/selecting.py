@@ -14,6 +14,7 @@ from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, discard, sampled
 from sqlbn.learners.base import Selection
 from sqlbn.progress import Progress
+from sqlbn.scoring.array_loo import ArrayLoo
 from sqlbn.scoring.average_loo import AverageLoo
 from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.leave_one_out import LeaveOneOut
@@ -98,6 +99,15 @@ def _chosen(draft: Draft, surfaces: Surfaces, selection: Selection) -> Choice:
     surface = surfaces[selection.loss]
     write_loocv(draft, surfaces, selection.ks[: len(surface)])
     return _best(surfaces, selection)
+
+
+def loss_in_arrays(passes: ArrayLoo, selection: Selection | None, depth: int) -> float:
+    """The RMSE of a trial: of the model that would be selected, else of the whole one."""
+    if selection is None:
+        return float(passes.surface([depth])["rmse"][0, -1])
+    surfaces = passes.surface(selection.ks, partial(_is_past_best, selection))
+    best = _best(surfaces, selection)
+    return float(surfaces["rmse"][selection.ks.index(best.k), best.n_attributes])
 
 
 def _best(surfaces: Surfaces, selection: Selection) -> Choice:

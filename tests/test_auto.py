@@ -18,6 +18,7 @@ from test_living_properties import contents
 import sqlbn
 from sqlbn.encode.partitions import Discretisation, candidates
 from sqlbn.explain import fit_statements
+from sqlbn.scoring.array_loo import ArrayLoo
 from sqlbn.scoring.leave_one_out import LeaveOneOut
 from sqlbn.trials import Trial, finalists, in_order_of_trial, is_hopeless, is_too_far
 
@@ -129,12 +130,13 @@ def test_losses_are_those_of_leave_one_out(options: dict[str, Any]) -> None:
             assert trial["value"] == pytest.approx(wanted, abs=1e-12)
 
 
-def test_losses_of_whole_models_in_several_batches() -> None:
-    """So many attributes that one query does not join them all."""
+def test_losses_of_whole_models_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More attributes than one query joins."""
+    monkeypatch.setattr("sqlbn.scoring.leave_one_out._BATCH_JOINS", 4)
     rng = random.Random(6)
     ages = [rng.choice(["old", "young"]) for _ in range(120)]
     wide = pa.table(
-        {f"x{i}": [rng.random() + (a == "old") / 9 for a in ages] for i in range(70)}
+        {f"x{i}": [rng.random() + (a == "old") / 9 for a in ages] for i in range(11)}
         | {"age": ages}
     )
     with fit(wide, learner="nb", discretise="auto", encodings="ef:3") as model:
@@ -143,7 +145,7 @@ def test_losses_of_whole_models_in_several_batches() -> None:
         (wanted,) = [
             row["value"]
             for row in model.loocv.to_pylist()
-            if (row["n_attributes"], row["loss"]) == (70, "rmse")
+            if (row["n_attributes"], row["loss"]) == (11, "rmse")
         ]
     assert got == pytest.approx(wanted, abs=1e-12)
 
@@ -319,18 +321,28 @@ def test_the_order_of_trials() -> None:
     assert [str(e) for e in order] == ["ef:7", "modl", "mdl", "ef:20", "ef:50"]
 
 
+def note_ks(monkeypatch: pytest.MonkeyPatch, owner: Any, method: str) -> list[int]:
+    """The k' that are evaluated, as they come."""
+    asked: list[int] = []
+    original = getattr(owner, method)
+
+    def noted(self: Any, k: int, *rest: Any) -> Any:
+        asked.append(k)
+        return original(self, k, *rest)
+
+    monkeypatch.setattr(owner, method, noted)
+    return asked
+
+
+@pytest.mark.parametrize("in_arrays", [True, False], ids=["arrays", "sql"])
 def test_large_k_that_is_of_no_use_to_a_trial_is_not_evaluated(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, in_arrays: bool
 ) -> None:
     """All attributes are noise but one: more parents only make it worse."""
-    asked: list[int] = []
-    losses_at = LeaveOneOut.losses_at
-
-    def noted(self: LeaveOneOut, k: int, *rest: Any) -> Any:
-        asked.append(k)
-        return losses_at(self, k, *rest)
-
-    monkeypatch.setattr(LeaveOneOut, "losses_at", noted)
+    if not in_arrays:
+        monkeypatch.setattr("sqlbn.scoring.array_loo._MOST_ESTIMATES", 0)
+    asked = note_ks(monkeypatch, LeaveOneOut, "losses_at")
+    tried = note_ks(monkeypatch, ArrayLoo, "_losses_at")
     rng = random.Random(5)
     ages = [rng.choice(["old", "young"]) for _ in range(300)]
     table = pa.table(
@@ -339,10 +351,41 @@ def test_large_k_that_is_of_no_use_to_a_trial_is_not_evaluated(
     )
     how = {"learner": "skdb", "kmax": 5, "encodings": "ef:3,ef:4,ef:6"}
     with fit(table, discretise="auto", **how) as model:
-        assert asked == [*(0, 1, 2) * 3, *range(6)]
+        assert [*tried, *asked] == [*(0, 1, 2) * 3, *range(6)]
+        assert bool(tried) is in_arrays
         surface = model.loocv.to_pylist()
         assert {row["k"] for row in surface} == set(range(6))
         assert chosen(model)["value"] == min(r["value"] for r in surface if r["loss"] == "rmse")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"learner": "nb", "m": 0.3},
+        {"learner": "kdb", "k": 3},
+        {"learner": "skdb", "kmax": 3},
+        {"learner": "skdb", "kmax": 2, "select": "attributes"},
+    ],
+    ids=lambda o: "-".join(map(str, o.values())),
+)
+def test_trials_in_arrays_are_those_in_the_database(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    """With a class of one row, a column of one row a value, and values that are missing."""
+    table = shells(150)
+    ages = ["ancient", *table["age"].to_pylist()[1:]]
+    table = table.set_column(table.column_names.index("age"), "age", [ages])
+    table = table.append_column("shell", [[f"s{i // 2}" for i in range(150)]])
+    found = []
+    for most in (1 << 22, 0):
+        monkeypatch.setattr("sqlbn.scoring.array_loo._MOST_ESTIMATES", most)
+        with fit(table, discretise="auto", encodings="ef:2,ef:9,modl", **options) as model:
+            found.append(trials(model))
+    assert [t["encoding"] for t in found[0]] == [t["encoding"] for t in found[1]]
+    assert [t["chosen"] for t in found[0]] == [t["chosen"] for t in found[1]]
+    assert [t["value"] for t in found[0]] == pytest.approx(
+        [t["value"] for t in found[1]], abs=1e-12
+    )
 
 
 def test_rows_without_a_weight_do_not_make_the_data_large(monkeypatch: pytest.MonkeyPatch) -> None:
