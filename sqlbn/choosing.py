@@ -33,7 +33,7 @@ from sqlbn.trials import (
     in_order_of_trial,
     is_hopeless,
     is_known,
-    is_too_far,
+    is_out,
     rank,
 )
 
@@ -142,7 +142,7 @@ def _best_of(
     best: Candidate | None = None
     full: list[Trial] = []
     for encoding in chosen:
-        if is_known(encoding, full) or (full and is_too_far(encoding, full[0], trials)):
+        if is_known(encoding, full) or (full and is_out(encoding, full[0], trials)):
             continue
         found = _fitted(field, encoding, trials, progress)
         full.append(found.trial)

@@ -60,14 +60,18 @@ def finalists(trials: Sequence[Trial], loss: Loss, of_part: bool) -> list[Discre
     return [t.encoding for t in (best, *second)]
 
 
-def is_too_far(encoding: Discretisation, best: Trial, trials: Sequence[Trial]) -> bool:
-    """Whether an encoding was behind the best by more than all rows changed that one's loss.
+def is_out(encoding: Discretisation, best: Trial, trials: Sequence[Trial]) -> bool:
+    """Whether all rows will not favour the second encoding, now that the best has seen them.
 
-    It would have to gain more than twice as much. In all cases seen in which it came out first
-    (letter, pendigits, satellite; nb, kdb, skdb, a1de) it was behind by half of that or less.
+    So where it was behind by more than all rows changed the best's loss: it would have to gain
+    more than twice as much. In all cases seen in which it came out first (letter, pendigits,
+    satellite; nb, kdb, skdb, a1de) it was behind by half of that or less. So too where the best
+    found more intervals in all rows than this one will have.
     """
-    part = {t.encoding: t.value for t in trials}
+    part = {t.encoding: t for t in trials}
     if not part:
         return False
-    behind = abs(part[encoding] - part[best.encoding])
-    return behind > abs(best.value - part[best.encoding])
+    second, before = part[encoding], part[best.encoding]
+    if encoding.method == "ef" and second.n_codes <= best.n_codes:
+        return True
+    return abs(second.value - before.value) > abs(best.value - before.value)

@@ -20,7 +20,7 @@ from sqlbn.encode.partitions import Discretisation, candidates
 from sqlbn.explain import fit_statements
 from sqlbn.scoring.array_loo import ArrayLoo
 from sqlbn.scoring.leave_one_out import LeaveOneOut
-from sqlbn.trials import Trial, finalists, in_order_of_trial, is_hopeless, is_too_far
+from sqlbn.trials import Trial, finalists, in_order_of_trial, is_hopeless, is_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 FOUR = "ef:3,ef:8,mdl,modl"
@@ -311,9 +311,18 @@ def test_who_is_far_behind_on_a_part_is_not_fitted_on_all_rows() -> None:
     best, second = finalists(part, "rmse", of_part=True)
     assert [str(best), str(second)] == ["ef:5", "ef:10"]
     assert finalists(part, "rmse", of_part=False) == [best]
-    assert is_too_far(second, trial_of("ef:5", 0.29), part)
-    assert not is_too_far(second, trial_of("ef:5", 0.25), part)
-    assert not is_too_far(second, trial_of("ef:5", 0.29), [])
+    assert is_out(second, trial_of("ef:5", 0.29), part)
+    assert not is_out(second, trial_of("ef:5", 0.25), part)
+    assert not is_out(second, trial_of("ef:5", 0.29), [])
+
+
+def test_who_cuts_no_finer_than_the_best_of_all_rows_is_not_fitted() -> None:
+    part = [trial_of("mdl", 0.30, 10), trial_of("ef:9", 0.31, 20), trial_of("modl", 0.32, 30)]
+    ef, mdl, modl = candidates("ef:9,mdl,modl")
+    assert finalists(part, "rmse", of_part=True) == [mdl, ef]
+    assert not is_out(ef, trial_of("mdl", 0.2, 19), part)
+    assert is_out(ef, trial_of("mdl", 0.2, 20), part)
+    assert not is_out(modl, trial_of("mdl", 0.2, 40), part)
 
 
 def test_the_order_of_trials() -> None:
