@@ -142,7 +142,7 @@ def _best_of(
     best: Candidate | None = None
     full: list[Trial] = []
     for encoding in chosen:
-        if is_known(encoding, full) or (full and is_out(encoding, full[0], trials)):
+        if is_known(encoding, full) or (full and is_out(encoding, full[0], trials, field.loss)):
             continue
         found = _fitted(field, encoding, trials, progress)
         full.append(found.trial)

@@ -267,8 +267,11 @@ def test_all_are_tried_on_a_part_and_few_on_all_rows(monkeypatch: pytest.MonkeyP
             best = min(part, key=rank)
             finer = [t for t in part if t["codes"] > best["codes"]]
             left = [best, min(finer, key=rank)] if finer else [best]
-            gained = abs(whole[0]["value"] - best["value"])
-            left = [t for t in left if rank(t) - rank(best) <= gained]
+            gained = rank(best) - rank(whole[0])
+            left = [t for t in left if rank(t) - rank(best) <= max(gained, -2 * gained)]
+            left = left[:1] + [
+                t for t in left[1:] if t["encoding"][:2] != "ef" or t["codes"] > whole[0]["codes"]
+            ]
             assert [t["encoding"] for t in whole] == [t["encoding"] for t in left]
             assert chosen(model) == min(whole, key=rank)
             with fit(table, learner="nb", seed=seed, **direct(chosen(model)["encoding"])) as same:
@@ -311,18 +314,21 @@ def test_who_is_far_behind_on_a_part_is_not_fitted_on_all_rows() -> None:
     best, second = finalists(part, "rmse", of_part=True)
     assert [str(best), str(second)] == ["ef:5", "ef:10"]
     assert finalists(part, "rmse", of_part=False) == [best]
-    assert is_out(second, trial_of("ef:5", 0.29), part)
-    assert not is_out(second, trial_of("ef:5", 0.25), part)
-    assert not is_out(second, trial_of("ef:5", 0.29), [])
+    for value, out in ((0.29, True), (0.25, False), (0.31, True), (0.33, False)):
+        assert is_out(second, trial_of("ef:5", value), part, "rmse") is out
+    assert not is_out(second, trial_of("ef:5", 0.29), [], "rmse")
+    turned = [trial_of(str(t.encoding), -t.value, t.n_codes) for t in part]
+    assert is_out(second, trial_of("ef:5", -0.29), turned, "mcc")
+    assert not is_out(second, trial_of("ef:5", -0.25), turned, "mcc")
 
 
 def test_who_cuts_no_finer_than_the_best_of_all_rows_is_not_fitted() -> None:
     part = [trial_of("mdl", 0.30, 10), trial_of("ef:9", 0.31, 20), trial_of("modl", 0.32, 30)]
     ef, mdl, modl = candidates("ef:9,mdl,modl")
     assert finalists(part, "rmse", of_part=True) == [mdl, ef]
-    assert not is_out(ef, trial_of("mdl", 0.2, 19), part)
-    assert is_out(ef, trial_of("mdl", 0.2, 20), part)
-    assert not is_out(modl, trial_of("mdl", 0.2, 40), part)
+    assert not is_out(ef, trial_of("mdl", 0.2, 19), part, "rmse")
+    assert is_out(ef, trial_of("mdl", 0.2, 20), part, "rmse")
+    assert not is_out(modl, trial_of("mdl", 0.2, 40), part, "rmse")
 
 
 def test_the_order_of_trials() -> None:
