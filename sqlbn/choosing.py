@@ -1,7 +1,7 @@
 """The encoding chosen by the data: leave-one-out losses of the same rows compare encodings.
 
-All candidates are fitted on a part of the rows; the best of them, and the best of those that cut
-finer, which more rows may favour, are fitted on all.
+All candidates are tried on a part of the rows, and only judged; the best of them is fitted on all,
+and also the best of those that cut finer where more rows made much of a difference.
 """
 
 from __future__ import annotations
@@ -12,43 +12,93 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlbn.draft import Draft
+from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.partitions import Discretisation, candidates
 from sqlbn.encode.shuffle import shuffle_sql
 from sqlbn.encode.types import type_group
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SqlbnWarning
-from sqlbn.fitting import learn_judged
+from sqlbn.fitting import learn_judged, loss_of
 from sqlbn.learners.base import checked_loss
 from sqlbn.options import FitOptions
+from sqlbn.preparing import Looked, look
 from sqlbn.progress import Progress
-from sqlbn.quoting import identifier
 from sqlbn.scoring.loo_losses import Loss
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
 from sqlbn.store.spec import ModelSpec
-from sqlbn.structure.information import DECIMALS
+from sqlbn.trials import (
+    Trial,
+    finalists,
+    in_order_of_trial,
+    is_hopeless,
+    is_known,
+    is_out,
+    rank,
+)
 
 # The part of the rows on which all encodings are tried: on large data six of them then cost less
 # than one fit of all rows.
 _SHARE = 8
-# Fewer rows than this say nothing about how fine to cut: then all are tried on all rows.
+# Fewer rows than this say nothing about how fine to cut.
 _LEAST_ROWS = 2000
+# All rows are tried where the part would be more than one of so many.
+_LEAST_SHARE = 2
 # Types whose values are categories in every encoding, or nothing at all.
 _NEVER_CUT = ("text", "boolean", "other")
 
 
 @dataclass(frozen=True)
-class Trial:
-    """One encoding on some rows: its loss, and how many codes its attributes have in all.
+class Field:
+    """Rows that encodings are compared on, looked at once.
 
-    `warned` is what the fit said of columns; the user hears only of the model that is kept.
+    `warned` is what the look said of columns; the user hears only of the model that is kept.
     """
 
-    encoding: Discretisation
-    rows: int
-    value: float
-    n_codes: int
-    numeric: bool
+    engine: DuckDBEngine
+    source: Source
+    options: FitOptions
+    loss: Loss
+    looked: Looked
+    warned: tuple[str, ...]
+
+    @classmethod
+    def of(cls, engine: DuckDBEngine, source: Source, options: FitOptions, loss: Loss) -> Field:
+        """Look at the columns of some rows."""
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            looked = look(engine, source, options, Progress())
+        return cls(engine, source, options, loss, looked, _messages(told))
+
+    def part(self) -> Field:
+        """A repeatable part of the rows, copied: every trial reads it several times."""
+        training, engine = self.looked.training, self.engine
+        assert training.source.row_key is not None
+        share = max(1 / _SHARE, _LEAST_ROWS / training.rows)
+        shuffle = shuffle_sql(training.source.row_key, engine.settings.seed)
+        drawn = training.source.filtered(f"{shuffle} < {math.ceil(share * 2**32)}")
+        copied = staged(engine, drawn, self.options.columns_of(self.source))
+        return Field.of(engine, copied, self.options.of_used_columns(), self.loss)
+
+    def trial(self, encoding: Discretisation, books: Sequence[Codebook], value: float) -> Trial:
+        """What is told of an encoding."""
+        n_codes, rows = sum(book.n_values for book in books), self.looked.training.rows
+        return Trial(encoding, rows, value, n_codes, self._has_quantities(books))
+
+    def _has_quantities(self, books: Sequence[Codebook]) -> bool:
+        """Whether another encoding may cut columns otherwise, also such that this one left out."""
+        categories = {book.name for book in books if book.kind == "categorical"}
+        others = set(self.options.candidates(self.source)) - categories
+        return any(type_group(self.source.columns[n]) not in _NEVER_CUT for n in others)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model of all rows in one encoding, and what its fit said of columns."""
+
+    trial: Trial
+    draft: Draft
+    spec: ModelSpec
     warned: tuple[str, ...]
 
 
@@ -61,114 +111,98 @@ def learn_best(
     if source.row_key is None or not source.rescannable:
         source = staged(engine, source, options.columns_of(source))
         options = options.of_used_columns()
-    # Rows without a class teach nothing, however many there are.
-    target = identifier(source.column(options.target, "the target"))
-    rows = int(engine.row(source.select(f"count({target})"))[0])
+    whole, trials = Field.of(engine, source, options, loss), []
+    if len(chosen) > 2:
+        # Rows without a class or a weight teach nothing, however many there are.
+        is_large = whole.looked.training.rows >= _LEAST_SHARE * _LEAST_ROWS
+        trials = _tried(whole.part() if is_large else whole, chosen, progress)
+        chosen = finalists(trials, loss, is_large)
+    return _best_of(whole, chosen, trials, progress)
+
+
+def _tried(field: Field, chosen: Sequence[Discretisation], progress: Progress) -> list[Trial]:
+    """The losses of encodings that may win, in their order; no model is made."""
     trials: list[Trial] = []
-    if rows >= _SHARE * _LEAST_ROWS and len(chosen) > 2:
-        part = _part(engine, source, rows)
-        for encoding in chosen:
-            if not _is_known(encoding, trials):
-                trial, draft, _ = _tried(engine, part, options, encoding, loss, progress)
-                draft.drop()
-                trials.append(trial)
-        chosen = _left(trials, loss)
-    return _best_of(engine, source, options, chosen, trials, loss, progress)
+    for encoding in in_order_of_trial(chosen):
+        if is_known(encoding, trials) or is_hopeless(encoding, trials, field.loss):
+            continue
+        with progress.stage("encodings", f"trying {encoding}"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", SqlbnWarning)
+            asked = _with(field.options, encoding)
+            books, value = loss_of(field.engine, field.looked, asked, field.loss)
+        trials.append(field.trial(encoding, books, value))
+        _tell(trials[-1], field.loss, progress)
+    return sorted(trials, key=lambda t: chosen.index(t.encoding))
 
 
 def _best_of(
-    engine: DuckDBEngine,
-    source: Source,
-    options: FitOptions,
-    chosen: Sequence[Discretisation],
-    trials: list[Trial],
-    loss: Loss,
-    progress: Progress,
+    field: Field, chosen: Sequence[Discretisation], trials: list[Trial], progress: Progress
 ) -> tuple[Draft, ModelSpec]:
-    """Fit every encoding that is left on all rows, and keep the best model."""
-    best: tuple[Trial, Draft, ModelSpec] | None = None
+    """Fit every encoding that is left, on all rows, and keep the best model."""
+    best: Candidate | None = None
     full: list[Trial] = []
     for encoding in chosen:
-        if _is_known(encoding, full):
+        if is_known(encoding, full) or (full and is_out(encoding, full[0], trials, field.loss)):
             continue
-        found = _tried(engine, source, options, encoding, loss, progress)
-        full.append(found[0])
-        if best is not None and _rank(best[0], loss) <= _rank(found[0], loss):
-            found[1].drop()
+        found = _fitted(field, encoding, trials, progress)
+        full.append(found.trial)
+        if best is not None and rank(best.trial, field.loss) <= rank(found.trial, field.loss):
+            found.draft.drop()
             continue
         if best is not None:
-            best[1].drop()
+            best.draft.drop()
         best = found
     assert best is not None
-    _write(best[1], [*trials, *full], best[0], loss)
-    for message in best[0].warned:
+    _write(best, [*trials, *full], field.loss)
+    for message in (*field.warned, *best.warned):
         warnings.warn(message, SqlbnWarning, stacklevel=2)
-    return best[1], best[2]
+    return best.draft, best.spec
 
 
-def _tried(
-    engine: DuckDBEngine,
-    source: Source,
-    options: FitOptions,
-    encoding: Discretisation,
-    loss: Loss,
-    progress: Progress,
-) -> tuple[Trial, Draft, ModelSpec]:
-    """One fit in one encoding, with its loss."""
-    bins = encoding.bins if encoding.method == "ef" else None
-    asked = replace(options, discretise=encoding.method, bins=bins, encodings=None)
+def _fitted(
+    field: Field, encoding: Discretisation, trials: Sequence[Trial], progress: Progress
+) -> Candidate:
+    """A model in one encoding, with its loss; one that was tried on these rows has it already."""
+    known = [t for t in trials if (t.encoding, t.rows) == (encoding, field.looked.training.rows)]
+    is_free = field.options.make_learner().selection is not None
     with (
-        progress.stage("encodings", f"trying {encoding}"),
+        progress.stage("encodings", f"fitting {encoding}"),
         warnings.catch_warnings(record=True) as told,
     ):
         warnings.simplefilter("always")
-        draft, spec, value = learn_judged(engine, source, asked, Progress(), loss=loss)
-    rows = int(spec.meta["rows"])
-    progress.note(f"{encoding}: {loss} {value:.4f} by leave-one-out on {rows:,} rows")
-    n_codes = sum(book.n_values for book in spec.books)
-    numeric = _has_quantities(source, options, spec)
-    messages = tuple(str(warning.message) for warning in told)
-    return Trial(encoding, rows, value, n_codes, numeric, messages), draft, spec
+        draft, spec, value = learn_judged(
+            field.engine,
+            field.source,
+            _with(field.options, encoding),
+            Progress(),
+            loss=field.loss if is_free or not known else None,
+            looked=field.looked,
+        )
+    trial = known[0] if known and not is_free else field.trial(encoding, spec.books, value)
+    if not known:
+        _tell(trial, field.loss, progress)
+    return Candidate(trial, draft, spec, _messages(told))
 
 
-def _part(engine: DuckDBEngine, source: Source, rows: int) -> Source:
-    """A repeatable part of the rows."""
-    assert source.row_key is not None
-    share = max(1 / _SHARE, _LEAST_ROWS / rows)
-    threshold = math.ceil(share * 2**32)
-    shuffle = shuffle_sql(source.row_key, engine.settings.seed)
-    return source.filtered(f"{shuffle} < {threshold}")
+def _with(options: FitOptions, encoding: Discretisation) -> FitOptions:
+    bins = encoding.bins if encoding.method == "ef" else None
+    return replace(options, discretise=encoding.method, bins=bins, encodings=None)
 
 
-def _has_quantities(source: Source, options: FitOptions, spec: ModelSpec) -> bool:
-    """Whether another encoding may cut columns otherwise, also such that this one left out."""
-    categories = {book.name for book in spec.books if book.kind == "categorical"}
-    others = set(options.candidates(source)) - categories
-    return any(type_group(source.columns[n]) not in _NEVER_CUT for n in others)
+def _tell(trial: Trial, loss: Loss, progress: Progress) -> None:
+    said = f"{loss} {trial.value:.4f} by leave-one-out on {trial.rows:,} rows"
+    progress.note(f"{trial.encoding}: {said}")
 
 
-def _is_known(encoding: Discretisation, trials: Sequence[Trial]) -> bool:
-    """Whether another trial was the same: without quantities only grouping makes a difference."""
-    plain = [t for t in trials if not t.encoding.groups_values]
-    return bool(plain) and not plain[0].numeric and not encoding.groups_values
+def _messages(told: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
+    return tuple(str(warning.message) for warning in told)
 
 
-def _rank(trial: Trial, loss: Loss) -> float:
-    value = -trial.value if loss == "mcc" else trial.value
-    return round(value, DECIMALS)
-
-
-def _left(trials: Sequence[Trial], loss: Loss) -> list[Discretisation]:
-    """The best, and the best of those that cut finer; ties go to the first."""
-    best = min(trials, key=lambda t: _rank(t, loss))
-    finer = [t for t in trials if t.n_codes > best.n_codes]
-    second = [min(finer, key=lambda t: _rank(t, loss))] if finer else []
-    return [t.encoding for t in (best, *second)]
-
-
-def _write(draft: Draft, trials: Sequence[Trial], best: Trial, loss: Loss) -> None:
-    draft.fill(
+def _write(best: Candidate, trials: Sequence[Trial], loss: Loss) -> None:
+    """The draft's `encodings`; of two trials on the same rows the last."""
+    trials = list({(t.encoding, t.rows): t for t in trials}.values())
+    best.draft.fill(
         "encodings",
         "encoding VARCHAR, rows BIGINT, codes BIGINT, loss VARCHAR, value DOUBLE, chosen BOOLEAN",
-        [(str(t.encoding), t.rows, t.n_codes, loss, t.value, t is best) for t in trials],
+        [(str(t.encoding), t.rows, t.n_codes, loss, t.value, t is best.trial) for t in trials],
     )

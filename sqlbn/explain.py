@@ -19,7 +19,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError
 from sqlbn.learners.base import Averaging
 from sqlbn.model import prediction_statement
-from sqlbn.preparing import prepare
+from sqlbn.preparing import look, prepare
 from sqlbn.progress import Progress
 from sqlbn.sources import open_source
 from sqlbn.store import StoreFile
@@ -50,7 +50,8 @@ def fit_statements(
         steps: list[Step] = []
         draft = Draft(engine, weighted=chosen.weight is not None)
         engine.listener = lambda sql: steps.append(("look at the columns (was run)", sql))
-        prepared = prepare(engine, source, draft, chosen, Progress())
+        looked = look(engine, source, chosen, Progress())
+        prepared = prepare(looked, draft, chosen, Progress())
         engine.listener = None
         training = prepared.training
         statement = encode_statement(

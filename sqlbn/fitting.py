@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,8 +33,17 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.history import start_history
 from sqlbn.learners.base import Collecting, Learner
 from sqlbn.options import FitOptions
-from sqlbn.preparing import Encoding, Prepared, encode_rows, prepare, prepare_like
+from sqlbn.preparing import (
+    Encoding,
+    Looked,
+    Prepared,
+    encode_rows,
+    look,
+    prepare,
+    prepare_like,
+)
 from sqlbn.progress import Progress
+from sqlbn.scoring.array_loo import ArrayLoo, suits_arrays
 from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.loo_losses import Loss
 from sqlbn.scoring.parameters import FactorTables
@@ -48,6 +57,7 @@ from sqlbn.selecting import (
     chosen_loss,
     fixed_average_loss,
     fixed_loss,
+    loss_in_arrays,
     select,
     select_average,
 )
@@ -90,23 +100,18 @@ def learn_judged(
     progress: Progress,
     pattern: Pattern | None = None,
     loss: Loss | None = None,
+    looked: Looked | None = None,
 ) -> tuple[Draft, ModelSpec, float]:
     """A model in one encoding; with `loss` also that of leave-one-out, else NaN."""
     draft = Draft(engine, weighted=options.weight is not None)
     try:
         if pattern is None:
-            prepared = prepare(engine, source, draft, options, progress)
+            looked = looked or look(engine, source, options, progress)
+            prepared = prepare(looked, draft, options, progress)
         else:
             prepared = prepare_like(engine, source, draft, pattern.encoding, progress)
-        _check_room(draft, prepared, options)
-        encoded = encode_rows(engine, prepared, progress)
         shape = pattern.shape if pattern is not None else None
-        try:
-            fit = _way_of(options.make_learner())
-            fitted = fit(Job(draft, encoded, prepared, options, progress, shape))
-            judged = fitted.judge(loss) if loss is not None else math.nan
-        finally:
-            discard(engine, encoded)
+        fitted, judged = _fitted(draft, prepared, options, progress, shape, loss)
         _write_variables(draft, prepared)
         start_history(draft, prepared.training, options)
         write_meta(draft, {**fit_meta(prepared, options, progress), **fitted.chosen})
@@ -114,6 +119,40 @@ def learn_judged(
     except BaseException:
         draft.drop()
         raise
+
+
+def loss_of(
+    engine: DuckDBEngine, looked: Looked, options: FitOptions, loss: Loss
+) -> tuple[Sequence[Codebook], float]:
+    """The leave-one-out loss of one encoding, and its codebooks; no model is made of it."""
+    draft = Draft(engine, weighted=options.weight is not None)
+    try:
+        prepared = prepare(looked, draft, options, Progress())
+        return prepared.books, _fitted(
+            draft, prepared, options, Progress(), None, loss, is_trial=True
+        )[1]
+    finally:
+        draft.drop()
+
+
+def _fitted(
+    draft: Draft,
+    prepared: Prepared,
+    options: FitOptions,
+    progress: Progress,
+    shape: Shape | None,
+    loss: Loss | None,
+    is_trial: bool = False,
+) -> tuple[Fitted, float]:
+    """The learner's own tables, and its loss where one is asked for."""
+    _check_room(draft, prepared, options)
+    encoded = encode_rows(draft.engine, prepared, progress)
+    try:
+        fit = _way_of(options.make_learner())
+        fitted = fit(Job(draft, encoded, prepared, options, progress, shape, is_trial))
+        return fitted, fitted.judge(loss) if loss is not None else math.nan
+    finally:
+        discard(draft.engine, encoded)
 
 
 def _write_variables(draft: Draft, prepared: Prepared) -> None:
@@ -130,7 +169,10 @@ def _no_judge(loss: Loss) -> float:
 
 @dataclass(frozen=True)
 class Job:
-    """What a way of fitting works on; `shape` is that of a model to follow, if there is one."""
+    """What a way of fitting works on; `shape` is that of a model to follow, if there is one.
+
+    Of a trial only the loss matters.
+    """
 
     draft: Draft
     encoded: Encoded
@@ -138,6 +180,7 @@ class Job:
     options: FitOptions
     progress: Progress
     shape: Shape | None
+    is_trial: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,11 +233,14 @@ def _fit_product(job: Job) -> Fitted:
         if shape is None
         else shape.families
     )
+    if job.is_trial and (options.loss or "rmse") == "rmse" and suits_arrays(encoded):
+        return _tried_in_arrays(job, families, structure)
     with progress.stage("parameters", "pass 2: counting families", encoded.rows, len(families)):
         counts = count_families(draft, encoded, families, advance=progress.advance)
     if shape is None:
-        counts, shape = _selected(counts, structure, prepared, options, progress)
-    finish_product(counts, prepared.books, info, shape.structure, options.smoothing, progress)
+        counts, shape = _selected(job, counts, structure)
+    if not job.is_trial:
+        finish_product(counts, prepared.books, info, shape.structure, options.smoothing, progress)
     chosen = {
         **shape.chosen,
         **learner.chosen(info, shape.structure),
@@ -209,6 +255,22 @@ def _fit_product(job: Job) -> Fitted:
         return fixed_loss(counts, order, class_counts, options.smoothing.m, loss)
 
     return Fitted(chosen, judge)
+
+
+def _tried_in_arrays(
+    job: Job, families: Mapping[int, Sequence[int]], structure: Structure
+) -> Fitted:
+    """A trial on few rows: no counts are made."""
+    engine, m, order = job.draft.engine, job.options.smoothing.m, structure.order
+    classes, selection = job.prepared.class_counts, job.options.make_learner().selection
+    depth = max((len(family) - 1 for family in families.values()), default=0)
+
+    def judge(loss: Loss) -> float:
+        return loss_in_arrays(
+            ArrayLoo(engine, job.encoded, families, order, classes, m), selection, depth
+        )
+
+    return Fitted({}, judge)
 
 
 def finish_product(
@@ -306,7 +368,8 @@ def _fit_average(job: Job) -> Fitted:
         best = select_average(averaged, order, learner.selection, options.loocv_sample, progress)
         averaged = averaged.keep(order[: best.n_attributes])
         chosen = Shape(structure, averaged.kept, best.k).chosen
-    finish_average(averaged, prepared.books, info, structure, progress)
+    if not job.is_trial:
+        finish_average(averaged, prepared.books, info, structure, progress)
 
     def judge(loss: Loss) -> float:
         if chosen:
@@ -438,27 +501,25 @@ def _information_of_rows(
             discard(engine, rows)
 
 
-def _selected(
-    counts: FamilyCounts,
-    structure: Structure,
-    prepared: Prepared,
-    options: FitOptions,
-    progress: Progress,
-) -> tuple[FamilyCounts, Shape]:
+def _selected(job: Job, counts: FamilyCounts, structure: Structure) -> tuple[FamilyCounts, Shape]:
     """The counts and the shape of the model after selection, if there is any."""
+    options, progress = job.options, job.progress
     selection = options.make_learner().selection
     if selection is None:
         return counts, Shape.whole(structure)
     best = select(
         counts,
         structure.order,
-        prepared.class_counts,
+        job.prepared.class_counts,
         options.smoothing.m,
         selection,
         options.loocv_sample,
         progress,
+        job.is_trial,
     )
     shape = Shape.selective(structure, best.k, best.n_attributes)
+    if job.is_trial:
+        return counts, shape
     n = best.n_attributes
     with progress.stage("cut back", f"keeping {n} attributes with k = {best.k}"):
         left = counts.cut_back(shape.families)

@@ -15,7 +15,7 @@ from sqlbn.encode.books import (
 )
 from sqlbn.encode.codebook import BookTables, Codebook
 from sqlbn.encode.encoded import Encoded, encode
-from sqlbn.encode.profile import profile_columns
+from sqlbn.encode.profile import ColumnProfile, profile_columns
 from sqlbn.encode.types import check_same_values, is_nan_sql, type_group
 from sqlbn.encode.value_classes import Labelled
 from sqlbn.encode.weights import Weights, check_weights
@@ -126,10 +126,18 @@ def _present(source: Source, column: str) -> str:
     return f"{name} IS NOT NULL{not_nan}"
 
 
-def prepare(
-    engine: DuckDBEngine, source: Source, draft: Draft, options: FitOptions, progress: Progress
-) -> Prepared:
-    """Kinds of columns, categories and cut points; fills the draft's `classes` and codebooks."""
+@dataclass(frozen=True)
+class Looked:
+    """What is known of rows and columns before one is cut: the same in every encoding."""
+
+    training: Training
+    class_book: Codebook
+    classes: list[tuple[str, float]]
+    profiles: list[ColumnProfile]
+
+
+def look(engine: DuckDBEngine, source: Source, options: FitOptions, progress: Progress) -> Looked:
+    """The rows that are trained on, their classes, and the kinds of the columns."""
     with progress.stage("profile", "looking at the columns"):
         training = training_rows(
             engine,
@@ -141,16 +149,23 @@ def prepare(
         class_book, classes = learn_classes(
             engine, training.source, training.target, training.weights
         )
-        rows, profiles = profile_columns(
+        _, profiles = profile_columns(
             engine, training.source, training.attributes, options.choices(training.source)
         )
-    write_classes(draft, classes)
-    with progress.stage("codebooks", "learning categories and cut points", rows, len(profiles)):
+    return Looked(training, class_book, classes, profiles)
+
+
+def prepare(looked: Looked, draft: Draft, options: FitOptions, progress: Progress) -> Prepared:
+    """Categories and cut points; fills the draft's `classes` and codebooks."""
+    training, class_book, profiles = looked.training, looked.class_book, looked.profiles
+    write_classes(draft, looked.classes)
+    title = "learning categories and cut points"
+    with progress.stage("codebooks", title, training.rows, len(profiles)):
         tables = BookTables.of(draft.prefix, training.target)
-        labelled = training.labelled(engine, class_book, tables)
+        labelled = training.labelled(draft.engine, class_book, tables)
         keep = frozenset(options.choices(training.source).keep)
         learned = learn_codebooks(labelled, draft, profiles, options.discretisation, keep, progress)
-    return _prepared(draft, training, class_book, classes, learned)
+    return _prepared(draft, training, class_book, looked.classes, learned)
 
 
 def prepare_like(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, discard, sampled
 from sqlbn.learners.base import Selection
 from sqlbn.progress import Progress
+from sqlbn.scoring.array_loo import ArrayLoo
 from sqlbn.scoring.average_loo import AverageLoo
 from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.leave_one_out import LeaveOneOut
@@ -35,8 +37,12 @@ def select(
     selection: Selection,
     sample: int | None,
     progress: Progress,
+    is_trial: bool = False,
 ) -> Choice:
-    """Evaluate every (k', number of attributes), write `loocv`, and choose."""
+    """Evaluate every (k', number of attributes), write `loocv`, and choose.
+
+    A trial, which compares encodings, gives up at the first k' past 1 that is not the best so far.
+    """
     engine, encoded = counts.draft.engine, counts.encoded
     rows = sampled(engine, encoded, sample)
     try:
@@ -47,11 +53,19 @@ def select(
             title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
         ks = list(selection.ks)
         with progress.stage("loocv", title, rows.rows, len(ks)):
-            surfaces = passes.surface(ks, progress.advance)
+            surfaces = passes.surface(
+                ks, progress.advance, partial(_is_past_best, selection) if is_trial else None
+            )
     finally:
         if rows is not encoded:
             discard(engine, rows)
     return _chosen(counts.draft, surfaces, selection)
+
+
+def _is_past_best(selection: Selection, surfaces: Surfaces) -> bool:
+    """Whether the last k' so far is a large one and was of no use."""
+    ks = list(selection.ks[: len(surfaces[selection.loss])])
+    return ks[-1] > 1 and _best(surfaces, selection).k < ks[-1]
 
 
 def select_average(
@@ -82,9 +96,24 @@ def select_average(
 
 def _chosen(draft: Draft, surfaces: Surfaces, selection: Selection) -> Choice:
     """Keep the surfaces as a table, and choose from that of the loss."""
-    ks = list(selection.ks)
-    write_loocv(draft, surfaces, ks)
-    return choose(surfaces[selection.loss], ks, selection.select, selection.loss == "mcc")
+    surface = surfaces[selection.loss]
+    write_loocv(draft, surfaces, selection.ks[: len(surface)])
+    return _best(surfaces, selection)
+
+
+def loss_in_arrays(passes: ArrayLoo, selection: Selection | None, depth: int) -> float:
+    """The RMSE of a trial: of the model that would be selected, else of the whole one."""
+    if selection is None:
+        return float(passes.surface([depth])["rmse"][0, -1])
+    surfaces = passes.surface(selection.ks, partial(_is_past_best, selection))
+    best = _best(surfaces, selection)
+    return float(surfaces["rmse"][selection.ks.index(best.k), best.n_attributes])
+
+
+def _best(surfaces: Surfaces, selection: Selection) -> Choice:
+    surface = surfaces[selection.loss]
+    ks = list(selection.ks[: len(surface)])
+    return choose(surface, ks, selection.select, selection.loss == "mcc")
 
 
 def _estimate(passes: LeaveOneOut, rows: Encoded, ks: Sequence[int]) -> float:
@@ -138,13 +167,14 @@ def fixed_loss(
 ) -> float:
     """The loss by leave-one-out of a model in which nothing is chosen."""
     depth = max((counts.depth(position) for position in counts.families), default=0)
-    passes = LeaveOneOut(counts, order, class_counts, m, companions(loss))
+    passes = LeaveOneOut(counts, order, class_counts, m, companions(loss), only_whole=True)
     return float(passes.surface([depth])[loss][0, -1])
 
 
 def fixed_average_loss(averaged: Averaged, order: Sequence[int], loss: Loss) -> float:
     """The same of an averaging model."""
-    passes = AverageLoo(averaged, order, companions(loss), averaged.counts.encoded)
+    rows = averaged.counts.encoded
+    passes = AverageLoo(averaged, order, companions(loss), rows, only_whole=True)
     try:
         return float(passes.losses()[loss][-1])
     finally:

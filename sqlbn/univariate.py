@@ -19,7 +19,7 @@ from sqlbn.encode.variables import PartCounts, Variable, variable_of
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, OptionError
 from sqlbn.learners.registry import switch
-from sqlbn.preparing import Prepared
+from sqlbn.preparing import Prepared, look
 from sqlbn.preparing import prepare as prepare_columns
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.quoting import literals
@@ -116,7 +116,8 @@ def prepare(
     with DuckDBEngine(settings) as engine:
         source = open_for_fit(engine, data, chosen)
         draft = Draft(engine, weighted=chosen.weight is not None)
-        prepared = prepare_columns(engine, source, draft, chosen, progress)
+        looked = look(engine, source, chosen, progress)
+        prepared = prepare_columns(looked, draft, chosen, progress)
         with progress.stage("report", "counting parts", prepared.training.rows):
             return _report(draft, prepared)
 

@@ -18,6 +18,9 @@ from test_living_properties import contents
 import sqlbn
 from sqlbn.encode.partitions import Discretisation, candidates
 from sqlbn.explain import fit_statements
+from sqlbn.scoring.array_loo import ArrayLoo
+from sqlbn.scoring.leave_one_out import LeaveOneOut
+from sqlbn.trials import Trial, finalists, in_order_of_trial, is_hopeless, is_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 FOUR = "ef:3,ef:8,mdl,modl"
@@ -127,6 +130,40 @@ def test_losses_are_those_of_leave_one_out(options: dict[str, Any]) -> None:
             assert trial["value"] == pytest.approx(wanted, abs=1e-12)
 
 
+def test_losses_of_whole_models_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More attributes than one query joins."""
+    monkeypatch.setattr("sqlbn.scoring.leave_one_out._BATCH_JOINS", 4)
+    rng = random.Random(6)
+    ages = [rng.choice(["old", "young"]) for _ in range(120)]
+    wide = pa.table(
+        {f"x{i}": [rng.random() + (a == "old") / 9 for a in ages] for i in range(11)}
+        | {"age": ages}
+    )
+    with fit(wide, learner="nb", discretise="auto", encodings="ef:3") as model:
+        got = chosen(model)["value"]
+    with fit(wide, learner="skdb", kmax=0, select="k", bins=3) as model:
+        (wanted,) = [
+            row["value"]
+            for row in model.loocv.to_pylist()
+            if (row["n_attributes"], row["loss"]) == (11, "rmse")
+        ]
+    assert got == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("learner", ["a1de", "a1de-sw", "a2de"])
+def test_losses_of_whole_averages(learner: str) -> None:
+    table = shells(200)
+    with fit(table, learner=learner, discretise="auto", encodings="ef:4") as model:
+        got = chosen(model)["value"]
+    with fit(table, learner=learner, select="attributes", bins=4) as model:
+        (wanted,) = [
+            row["value"]
+            for row in model.loocv.to_pylist()
+            if (row["n_attributes"], row["loss"]) == (5, "rmse")
+        ]
+    assert got == pytest.approx(wanted, abs=1e-12)
+
+
 def test_of_tan_against_plain_python() -> None:
     names = ["rings", "shore", "weight"]
     table = shells(80).select([*names, "age"])
@@ -214,7 +251,7 @@ def test_all_columns_may_be_of_no_use() -> None:
 # -- a part of the rows first -----------------------------------------------------------------
 
 
-def test_all_are_tried_on_a_part_and_two_on_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_are_tried_on_a_part_and_few_on_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sqlbn.choosing._LEAST_ROWS", 50)
     table = shells(800)
     found = []
@@ -230,6 +267,11 @@ def test_all_are_tried_on_a_part_and_two_on_all_rows(monkeypatch: pytest.MonkeyP
             best = min(part, key=rank)
             finer = [t for t in part if t["codes"] > best["codes"]]
             left = [best, min(finer, key=rank)] if finer else [best]
+            gained = rank(best) - rank(whole[0])
+            left = [t for t in left if rank(t) - rank(best) <= max(gained, -2 * gained)]
+            left = left[:1] + [
+                t for t in left[1:] if t["encoding"][:2] != "ef" or t["codes"] > whole[0]["codes"]
+            ]
             assert [t["encoding"] for t in whole] == [t["encoding"] for t in left]
             assert chosen(model) == min(whole, key=rank)
             with fit(table, learner="nb", seed=seed, **direct(chosen(model)["encoding"])) as same:
@@ -238,6 +280,137 @@ def test_all_are_tried_on_a_part_and_two_on_all_rows(monkeypatch: pytest.MonkeyP
     assert [t[:4] for t in one] == [t[:4] for t in two]
     assert [t[4] for t in one] == pytest.approx([t[4] for t in two], abs=1e-12)
     assert one != other
+
+
+def trial_of(encoding: str, value: float, codes: int = 10) -> Trial:
+    (how,) = candidates(encoding)
+    return Trial(how, 100, value, codes, numeric=True)
+
+
+@pytest.mark.parametrize(
+    ("values", "hopeless"),
+    [
+        ({"ef:5": 0.3}, False),
+        ({"ef:5": 0.3, "mdl": 0.1}, False),
+        ({"ef:5": 0.30, "ef:10": 0.31}, False),
+        ({"ef:5": 0.30, "ef:10": 0.32}, True),
+        ({"ef:5": 0.30, "ef:10": 0.29, "modl": 0.2}, False),
+        ({"ef:5": 0.30, "ef:10": 0.305, "modl": 0.2}, True),
+        ({"ef:5": 0.30, "ef:10": 0.40, "ef:20": 0.33}, False),
+    ],
+    ids=str,
+)
+def test_too_many_intervals_are_not_tried(values: dict[str, float], hopeless: bool) -> None:
+    told = [trial_of(encoding, value) for encoding, value in values.items()]
+    (finest,) = candidates("ef:50")
+    assert is_hopeless(finest, told, "rmse") is hopeless
+    turned = [trial_of(encoding, -value) for encoding, value in values.items()]
+    assert is_hopeless(finest, turned, "mcc") is hopeless
+    assert not is_hopeless(candidates("modl")[0], told, "rmse")
+
+
+def test_who_is_far_behind_on_a_part_is_not_fitted_on_all_rows() -> None:
+    part = [trial_of("ef:5", 0.30), trial_of("ef:10", 0.34, 20), trial_of("ef:20", 0.36, 40)]
+    best, second = finalists(part, "rmse", of_part=True)
+    assert [str(best), str(second)] == ["ef:5", "ef:10"]
+    assert finalists(part, "rmse", of_part=False) == [best]
+    for value, out in ((0.29, True), (0.25, False), (0.31, True), (0.33, False)):
+        assert is_out(second, trial_of("ef:5", value), part, "rmse") is out
+    assert not is_out(second, trial_of("ef:5", 0.29), [], "rmse")
+    turned = [trial_of(str(t.encoding), -t.value, t.n_codes) for t in part]
+    assert is_out(second, trial_of("ef:5", -0.29), turned, "mcc")
+    assert not is_out(second, trial_of("ef:5", -0.25), turned, "mcc")
+
+
+def test_who_cuts_no_finer_than_the_best_of_all_rows_is_not_fitted() -> None:
+    part = [trial_of("mdl", 0.30, 10), trial_of("ef:9", 0.31, 20), trial_of("modl", 0.32, 30)]
+    ef, mdl, modl = candidates("ef:9,mdl,modl")
+    assert finalists(part, "rmse", of_part=True) == [mdl, ef]
+    assert not is_out(ef, trial_of("mdl", 0.2, 19), part, "rmse")
+    assert is_out(ef, trial_of("mdl", 0.2, 20), part, "rmse")
+    assert not is_out(modl, trial_of("mdl", 0.2, 40), part, "rmse")
+
+
+def test_the_order_of_trials() -> None:
+    order = in_order_of_trial(candidates("modl,ef:50,ef:7,mdl,ef:20"))
+    assert [str(e) for e in order] == ["ef:7", "modl", "mdl", "ef:20", "ef:50"]
+
+
+def note_ks(monkeypatch: pytest.MonkeyPatch, owner: Any, method: str) -> list[int]:
+    """The k' that are evaluated, as they come."""
+    asked: list[int] = []
+    original = getattr(owner, method)
+
+    def noted(self: Any, k: int, *rest: Any) -> Any:
+        asked.append(k)
+        return original(self, k, *rest)
+
+    monkeypatch.setattr(owner, method, noted)
+    return asked
+
+
+@pytest.mark.parametrize("in_arrays", [True, False], ids=["arrays", "sql"])
+def test_large_k_that_is_of_no_use_to_a_trial_is_not_evaluated(
+    monkeypatch: pytest.MonkeyPatch, in_arrays: bool
+) -> None:
+    """All attributes are noise but one: more parents only make it worse."""
+    if not in_arrays:
+        monkeypatch.setattr("sqlbn.scoring.array_loo._MOST_ESTIMATES", 0)
+    asked = note_ks(monkeypatch, LeaveOneOut, "losses_at")
+    tried = note_ks(monkeypatch, ArrayLoo, "_losses_at")
+    rng = random.Random(5)
+    ages = [rng.choice(["old", "young"]) for _ in range(300)]
+    table = pa.table(
+        {f"x{i}": [rng.random() + (i == 0) * (a == "old") for a in ages] for i in range(6)}
+        | {"age": ages}
+    )
+    how = {"learner": "skdb", "kmax": 5, "encodings": "ef:3,ef:4,ef:6"}
+    with fit(table, discretise="auto", **how) as model:
+        assert [*tried, *asked] == [*(0, 1, 2) * 3, *range(6)]
+        assert bool(tried) is in_arrays
+        surface = model.loocv.to_pylist()
+        assert {row["k"] for row in surface} == set(range(6))
+        assert chosen(model)["value"] == min(r["value"] for r in surface if r["loss"] == "rmse")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"learner": "nb", "m": 0.3},
+        {"learner": "kdb", "k": 3},
+        {"learner": "skdb", "kmax": 3},
+        {"learner": "skdb", "kmax": 2, "select": "attributes"},
+    ],
+    ids=lambda o: "-".join(map(str, o.values())),
+)
+def test_trials_in_arrays_are_those_in_the_database(
+    monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]
+) -> None:
+    """With a class of one row, a column of one row a value, and values that are missing."""
+    table = shells(150)
+    ages = ["ancient", *table["age"].to_pylist()[1:]]
+    table = table.set_column(table.column_names.index("age"), "age", [ages])
+    table = table.append_column("shell", [[f"s{i // 2}" for i in range(150)]])
+    found = []
+    for most in (1 << 22, 0):
+        monkeypatch.setattr("sqlbn.scoring.array_loo._MOST_ESTIMATES", most)
+        with fit(table, discretise="auto", encodings="ef:2,ef:9,modl", **options) as model:
+            found.append(trials(model))
+    assert [t["encoding"] for t in found[0]] == [t["encoding"] for t in found[1]]
+    assert [t["chosen"] for t in found[0]] == [t["chosen"] for t in found[1]]
+    assert [t["value"] for t in found[0]] == pytest.approx(
+        [t["value"] for t in found[1]], abs=1e-12
+    )
+
+
+def test_rows_without_a_weight_do_not_make_the_data_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sqlbn.choosing._LEAST_ROWS", 50)
+    table = shells(1200)
+    weights = [1.0 if i % 40 == 0 else 0.0 for i in range(1200)]
+    table = table.set_column(table.column_names.index("w"), "w", [weights])
+    how = {"learner": "nb", "weight": "w", "encodings": FOUR}
+    with fit(table, discretise="auto", **how) as model:
+        assert {t["rows"] for t in trials(model)} == {30}
 
 
 def test_rows_without_a_class_do_not_make_the_data_large(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,7 +185,7 @@ class DuckDBEngine:
         """How many threads the engine may use."""
         return int(self.row("SELECT current_setting('threads')")[0])
 
-    @property
+    @cached_property
     def memory_bytes(self) -> int:
         """The limit in force, in bytes."""
         if self.settings.memory_limit is not None:

@@ -29,11 +29,21 @@ _FEWEST_ROWS = 10_000
 
 
 class AverageLoo:
-    """The losses of an averaging model with the first 0, 1, … attributes of an order."""
+    """The losses of an averaging model with the first 0, 1, … attributes of an order.
+
+    With `only_whole` that of the model with all attributes; the others' are not defined.
+    """
 
     def __init__(
-        self, averaged: Averaged, order: Sequence[int], losses: Sequence[Loss], rows: Encoded
+        self,
+        averaged: Averaged,
+        order: Sequence[int],
+        losses: Sequence[Loss],
+        rows: Encoded,
+        only_whole: bool = False,
     ) -> None:
+        d = len(order)
+        self._prefixes = range(d if only_whole else 0, d + 1)
         self._averaged, self._order, self._losses, self._rows = averaged, order, losses, rows
         self._engine = averaged.counts.draft.engine
         self._n_classes = len(averaged.class_counts)
@@ -57,7 +67,7 @@ class AverageLoo:
 
     @property
     def _chunk_rows(self) -> int:
-        sums = (len(self._order) + 1) * (2 if self._two_sums else self._n_classes + 1)
+        sums = len(self._prefixes) * (2 if self._two_sums else self._n_classes + 1)
         a_row = 16 * sums * (self._averaged.n + 1)
         return max(_FEWEST_ROWS, int(_MEMORY_SHARE * self._engine.memory_bytes / a_row))
 
@@ -92,10 +102,6 @@ class AverageLoo:
                 self._engine.execute(f"DROP TABLE {maxima}")
 
     # -- names -------------------------------------------------------------------------------
-
-    @property
-    def _prefixes(self) -> range:
-        return range(len(self._order) + 1)
 
     @property
     def _scores(self) -> list[str]:
@@ -177,7 +183,7 @@ class AverageLoo:
         drops = [*(f"g{v}" for v in self._droppable), *(["gone"] if self._implied else [])]
         kept = ["r", "level", *self._kept]
         keys = [f"k{p}" for p in range(len(self._order))]
-        at_first = made(0, self._scores)
+        at_first = made(0, self._scores) if 0 in self._prefixes else {}
         items = [f"{expression} AS {name}" for name, expression in at_first.items()]
         columns = [*kept, *keys, *self._scores, *shifts, *drops, *items]
         sql = f"SELECT {', '.join(columns)} FROM ({sql})"
@@ -278,7 +284,8 @@ class AverageLoo:
                 if attribute in self._droppable:
                     products.append({"sql": f"f{p}.l_{j}", "name": f"f{p}_{j}"})
                     names.append(f"f{p}_{j}")
-            for name, sql in made(p + 1, [f"q{p}_{j}" for j in so_far]).items():
+            wanted = made(p + 1, [f"q{p}_{j}" for j in so_far]) if p + 1 in self._prefixes else {}
+            for name, sql in wanted.items():
                 out.append({"sql": sql, "name": name})
                 names.append(name)
         out += [{"sql": n, "name": n} for n in names if n.startswith("f")]

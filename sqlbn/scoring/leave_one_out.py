@@ -20,6 +20,8 @@ from sqlbn.scoring.loo_tables import LooTables, prior_ratios, slots_of
 from sqlbn.scoring.loo_totals import LossTotals
 from sqlbn.templates import render
 
+Array = npt.NDArray[np.float64]
+
 # Joins a query may have, and attributes between two projections (measured: 54 attributes, 1 to 6
 # a step are within 20 %, planning included).
 _BATCH_JOINS = 64
@@ -40,7 +42,10 @@ class Batch:
 
 
 class LeaveOneOut:
-    """The losses of KDB models over the first attributes of an order, for several k'."""
+    """The losses of KDB models over the first attributes of an order, for several k'.
+
+    With `only_whole` those of the models with all attributes; the others' are not defined.
+    """
 
     def __init__(
         self,
@@ -50,7 +55,10 @@ class LeaveOneOut:
         m: float,
         losses: Sequence[Loss],
         rows: str | None = None,
+        only_whole: bool = False,
     ) -> None:
+        d = len(order)
+        self._prefixes = range(d if only_whole else 0, d + 1)
         self._counts, self._order, self._losses = counts, order, losses
         self._engine, self._encoded = counts.draft.engine, counts.encoded
         self._relation = rows or self._encoded.relation
@@ -63,17 +71,27 @@ class LeaveOneOut:
         self._prior_bound = self._write_prior(np.asarray(class_counts, float), m)
 
     def surface(
-        self, ks: Sequence[int], advance: Callable[[], None] = lambda: None
-    ) -> dict[Loss, npt.NDArray[np.float64]]:
-        """For each loss an array (k' in the order of `ks`, number of attributes)."""
-        found = {loss: np.zeros((len(ks), len(self._order) + 1)) for loss in self._losses}
+        self,
+        ks: Sequence[int],
+        advance: Callable[[], None] = lambda: None,
+        is_enough: Callable[[dict[Loss, Array]], bool] | None = None,
+    ) -> dict[Loss, Array]:
+        """For each loss an array (k' in the order of `ks`, number of attributes).
+
+        `is_enough` is asked after each k' whether the greater ones may be left out.
+        """
+        found: dict[Loss, Array] = {
+            loss: np.zeros((0, len(self._order) + 1)) for loss in self._losses
+        }
         try:
             with self._engine.joins_as_written():
-                for at, k in enumerate(ks):
+                for k in ks:
                     for loss, values in self.losses_at(k, self._relation, self._total).items():
-                        found[loss][at] = values
+                        found[loss] = np.vstack([found[loss], values])
                     self._tables.forget(k)
                     advance()
+                    if is_enough is not None and is_enough(found):
+                        break
         finally:
             self._tables.drop()
             self._engine.execute(f"DROP TABLE {self._prior}")
@@ -113,8 +131,10 @@ class LeaveOneOut:
         totals = LossTotals(self._engine, self._losses, prefixes, self._counts.n_classes)
         for batch in self._batches(k):
             first = 0 if batch.is_first else batch.places.start + 1
-            query = self._joined_sql(batch, k, relation, with_terms=True)
-            totals.add(query, range(first, batch.places.stop + 1), self._weight)
+            wanted = [p for p in range(first, batch.places.stop + 1) if p in self._prefixes]
+            if wanted:
+                query = self._joined_sql(batch, k, relation, with_terms=True)
+                totals.add(query, wanted, self._weight)
             if not batch.is_last:
                 state = self._engine.fresh_name("loo_state")
                 self._engine.execute(
@@ -185,7 +205,7 @@ class LeaveOneOut:
         kept = [*self._kept(), *carried]
         if not batch.is_first:
             kept += [*(f"start{j}" for j in self._slots), "own", "shift"]
-        elif with_terms:
+        elif with_terms and 0 in self._prefixes:
             sql, new = self._with_terms(sql, [*kept, *(f"k{p}" for p in batch.places), *ratios])
             kept += new
         for start in range(batch.places.start, batch.places.stop, _STEP):
@@ -231,7 +251,7 @@ class LeaveOneOut:
             for j in self._slots:
                 so_far[j] = f"{so_far[j]} * f{p}.r_{j}"
                 products.append({"sql": so_far[j], "name": f"q{p}_{j}"})
-            if with_terms:
+            if with_terms and p + 1 in self._prefixes:
                 found = self._terms([f"q{p}_{j}" for j in self._slots], is_first)
                 made += [{"sql": sql, "name": f"{n}{p + 1}"} for n, sql in found.items()]
                 names += [f"{n}{p + 1}" for n in found]
