@@ -17,7 +17,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError
 from sqlbn.learners.registry import switch
 from sqlbn.options import FitOptions
-from sqlbn.preparing import encode_rows, prepare
+from sqlbn.preparing import encode_rows, look, prepare
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Contest, Verdict
@@ -155,7 +155,8 @@ class _Round:
         engine, progress = self._engine, self._progress
         draft = Draft(engine)
         options = self._options if is_all else self._options.of_used_columns()
-        prepared = prepare(engine, source, draft, options, progress)
+        looked = look(engine, source, options, progress)
+        prepared = prepare(looked, draft, options, progress)
         encoded = encode_rows(engine, prepared, progress)
         # Without a bound all rows are the first sample.
         rule = self._rule or Rule("normal", tau=1.0, block=encoded.rows)
