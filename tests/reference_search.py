@@ -6,12 +6,11 @@ Plain Python from the formulas of the text-books. Variables are places 0, 1, …
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any
 
-from reference_networks import probability
+import numpy as np
 
 from sqlbn.networks import Network
 
@@ -164,29 +163,56 @@ class Truth:
     """What infinite rows of a network would say, by enumeration of its joint distribution."""
 
     network: Network
-    joint: dict[Row, float] = field(init=False)
+    joint: Any = field(init=False)
     _entropies: dict[tuple[int, ...], float] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        states = [v.states for v in self.network]
-        self.joint = {}
-        for codes in product(*(range(len(s)) for s in states)):
-            row = {v.name: v.states[c] for v, c in zip(self.network, codes, strict=True)}
-            self.joint[codes] = probability(self.network, row)
+        d = len(self.network)
+        self.joint = np.ones([len(v.states) for v in self.network])
+        for place, (variable, above) in enumerate(
+            zip(self.network, self.network.parents, strict=True)
+        ):
+            axes = [*above, place]
+            table = np.transpose(variable.table, np.argsort(axes))
+            shape = [self.joint.shape[v] if v in axes else 1 for v in range(d)]
+            self.joint *= table.reshape(shape)
 
     def entropy(self, places: Sequence[int]) -> float:
         key = tuple(sorted(places))
         if key not in self._entropies:
-            sums: Counter[Row] = Counter()
-            for row, p in self.joint.items():
-                sums[tuple(row[v] for v in key)] += p
-            self._entropies[key] = -sum(p * math.log(p) for p in sums.values() if p > 0)
+            p = self.joint.sum(axis=tuple(v for v in range(self.joint.ndim) if v not in key))
+            p = p[p > 0]
+            self._entropies[key] = -float((p * np.log(p)).sum())
         return self._entropies[key]
 
     def mean(self, child: int, parents: Sequence[int]) -> float:
         """E[ln P(child | parents)]."""
         return self.entropy(parents) - self.entropy((*parents, child))
 
-    def gain(self, child: int, before: Sequence[int], after: Sequence[int]) -> float:
-        """Expected log-likelihood per row that other parents bring."""
-        return self.mean(child, after) - self.mean(child, before)
+    def gain(self, before: Parents, after: Parents) -> float:
+        """Expected log-likelihood per row that another network's tables would bring."""
+        return sum(
+            self.mean(v, tuple(new)) - self.mean(v, tuple(old))
+            for v, (old, new) in enumerate(zip(before, after, strict=True))
+            if old != new
+        )
+
+
+# ---- logs of searches
+
+
+def replay(
+    names: Sequence[str], decisions: Sequence[Mapping[str, Any]]
+) -> tuple[list[Parents], Parents]:
+    """The network before each decision, and the one at the end; a step that cannot be fails."""
+    place = {name: i for i, name in enumerate(names)}
+    now: Parents = tuple(frozenset() for _ in names)
+    before = []
+    for decision in decisions:
+        before.append(now)
+        if decision["action"] == "none":
+            continue
+        child, other = place[decision["variable"]], place[decision["parent"]]
+        now = dict(neighbours(now, child, other))[decision["action"]]
+        assert is_acyclic(now), decision
+    return before, now
