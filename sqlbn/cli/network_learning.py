@@ -135,10 +135,10 @@ def print_network(model: Model) -> None:
 
 def summary(model: Model) -> str:
     """One or two lines about a search."""
-    meta = model.meta
+    meta, searched = model.meta, model.history.to_pylist()[0]["total_rows"]
     found = (
         f"{meta['arcs']} arcs by {meta['learner']}: {meta['structure_steps']} decisions from "
-        f"{meta['structure_rows']:,} rows read, of {meta['rows']:,}"
+        f"{meta['structure_rows']:,} rows read, of {searched:,}"
     )
     decisions = model.decisions
     if "delta_star" in meta and decisions is not None:
