@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from hypothesis import strategies as st
+from random_tables import CLASSES, NAMES, attribute
 from reference_search import Row
 
 from sqlbn.encode.encoded import Encoded
@@ -114,3 +115,28 @@ def sets_of(rng: random.Random, codes: Codes, number: int) -> list[tuple[int, tu
 
 def places(names: Sequence[str]) -> dict[str, int]:
     return {name: i for i, name in enumerate(names)}
+
+
+# ---- tables as people have them
+
+
+def hostile_table(rng: random.Random, rows: int, width: int) -> pa.Table:
+    """Columns of all kinds that depend on each other; `y` is a class, sometimes missing."""
+    outcome = rng.choice(CLASSES)
+    pool = rng.sample(outcome.usual, min(rng.choice((1, 2, 3)), len(outcome.usual)))
+    classes = rng.choices([*pool, *rng.choice(([], [None]))], k=rows)
+    classes[0] = pool[0]
+    columns: dict[str, Any] = {}
+    made: list[Any] = []
+    for name in rng.sample(NAMES, width):
+        made.append(attribute(rng, made, classes, 1))
+        columns[name] = pa.array(made[-1][1], made[-1][0])
+    for name, extra in (
+        ("nothing", pa.nulls(rows, pa.string())),
+        ("same", pa.array(["k"] * rows)),
+        ("id", pa.array([f"row {i}" for i in range(rows)])),
+    ):
+        if rng.random() < 0.3:
+            columns[name] = extra
+    columns["y"] = pa.array(classes, outcome.type)
+    return pa.table({name: columns[name] for name in rng.sample(list(columns), len(columns))})

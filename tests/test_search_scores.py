@@ -64,9 +64,7 @@ def climbed(codes: Codes, score: Any, options: SearchOptions) -> tuple[Graph, Lo
 
 @examples(40)
 @given(code_tables(rows=60, variables=5), st.sampled_from(SCORES), st.integers(0, 2**32))
-def test_hill_climbing_takes_the_steps_of_brute_force(
-    codes: Codes, score: str, seed: int
-) -> None:
+def test_hill_climbing_takes_the_steps_of_brute_force(codes: Codes, score: str, seed: int) -> None:
     rng = random.Random(seed)
     options = SearchOptions(
         score=score,

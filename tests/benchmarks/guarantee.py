@@ -102,9 +102,7 @@ def try_once(truth: Truth, setting: Setting, seed: int) -> Tried:
         return compare(truth, setting.method, found.to_pylist(), float(model.meta["tau"]))
 
 
-def compare(
-    truth: Truth, method: str, decisions: Sequence[Mapping[str, Any]], tau: float
-) -> Tried:
+def compare(truth: Truth, method: str, decisions: Sequence[Mapping[str, Any]], tau: float) -> Tried:
     """The decisions of a log against the truth."""
     names = truth.network.names
     before, _ = replay(names, decisions)
@@ -163,9 +161,7 @@ def candidates(
     return gains
 
 
-def changes_until(
-    decisions: Sequence[Mapping[str, Any]], step: int
-) -> Counter[frozenset[str]]:
+def changes_until(decisions: Sequence[Mapping[str, Any]], step: int) -> Counter[frozenset[str]]:
     """How often the arc between two variables has changed."""
     return Counter(
         frozenset((d["variable"], d["parent"])) for d in decisions[:step] if d["action"] != "none"
