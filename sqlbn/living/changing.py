@@ -312,9 +312,8 @@ def _rebuild(
     kind.finish(Added(counts, books, class_counts, info, found.shape), progress)
     n_classes, elementary = len(joined.class_counts), model.encoding.elementary
     write_variables(new, variables_of(new, joined.books.books, n_classes, elementary))
-    for name in {"loocv", "encodings", "decisions"} & set(
-        model.draft.names()
-    ):  # how it was chosen once
+    # How it was chosen once.
+    for name in {"loocv", "encodings", "decisions"} & set(model.draft.names()):
         old = model.draft.table(name)
         new.engine.execute(f"CREATE TABLE {new.table(name)} AS FROM {old}")
     return Rebuilt(found.notes, kind.chosen(info, found.shape))
