@@ -77,10 +77,12 @@ def random_codes(
             card, column = cards[other], list(columns[other])
         elif how == "near" and columns:
             other = rng.choice(columns)
-            column = [v if rng.random() < 0.3 else o % card for v, o in zip(column, other)]
+            column = [
+                v if rng.random() < 0.3 else o % card for v, o in zip(column, other, strict=True)
+            ]
         elif how == "sum" and len(columns) > 1:
             one, other = rng.sample(columns, 2)
-            column = [(a + b) % card for a, b in zip(one, other)]
+            column = [(a + b) % card for a, b in zip(one, other, strict=True)]
         elif how == "constant":
             column = [0] * rows
         columns.append(column)
@@ -131,12 +133,11 @@ def hostile_table(rng: random.Random, rows: int, width: int) -> pa.Table:
     for name in rng.sample(NAMES, width):
         made.append(attribute(rng, made, classes, 1))
         columns[name] = pa.array(made[-1][1], made[-1][0])
-    for name, extra in (
-        ("nothing", pa.nulls(rows, pa.string())),
-        ("same", pa.array(["k"] * rows)),
-        ("id", pa.array([f"row {i}" for i in range(rows)])),
-    ):
-        if rng.random() < 0.3:
-            columns[name] = extra
+    useless = {
+        "nothing": pa.nulls(rows, pa.string()),
+        "same": pa.array(["k"] * rows),
+        "id": pa.array([f"row {i}" for i in range(rows)]),
+    }
+    columns |= {name: column for name, column in useless.items() if rng.random() < 0.3}
     columns["y"] = pa.array(classes, outcome.type)
     return pa.table({name: columns[name] for name in rng.sample(list(columns), len(columns))})

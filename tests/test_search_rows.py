@@ -4,6 +4,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_tallies_are_what_the_rows_say(codes: Codes, seed: int) -> None:
     tally = Tally(child, parents, codes.fixed, moves, codes.cards)
     n = len(codes.rows)
     cuts = sorted({0, n, *(rng.randint(0, n) for _ in range(3))})
-    for at, (low, high) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    for at, (low, high) in enumerate(pairwise(cuts)):
         tally.add(block[:, low:high])
         check_tally(tally, codes, codes.rows[:high], above)
         if at == 1:
