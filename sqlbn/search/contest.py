@@ -75,6 +75,7 @@ class Contest:
         self.n_candidates = n_candidates
         self.alive = np.ones(n_candidates, bool)
         self.checks = 0
+        self._spent = 0.0  # by one comparison, in all looks
 
     def drop(self, candidates: Array) -> None:
         """Take candidates out that can no longer be chosen."""
@@ -83,13 +84,14 @@ class Contest:
     def check(self, n: int, estimates: Estimates, exhausted: bool = False) -> Verdict | None:
         """The verdict of n rows, or None where more are needed."""
         self.checks += 1
+        delta = self._delta(estimates)
+        self._spent += delta
         living = np.flatnonzero(self.alive)
         # Stable: of equals the one that was named first.
         ranked = living[np.argsort(-estimates.means[living], kind="stable")]
         winners, rest = ranked[: self.choose], ranked[self.choose :]
         if not len(rest):
-            return self._verdict(winners, "bound", n, np.inf, 0.0, self._delta(estimates))
-        delta = self._delta(estimates)
+            return self._verdict(winners, "bound", n, np.inf, 0.0)
         lost_to = np.zeros(len(rest), int)
         open_error, margin, worst = 0.0, np.inf, 0.0
         undecided = np.zeros(len(rest), bool)
@@ -108,11 +110,11 @@ class Contest:
                 margin, worst = float(margins[closest]), float(errors[closest])
         self.drop(rest[lost_to >= self.choose])
         if not undecided.any():
-            return self._verdict(winners, "bound", n, margin, worst, delta)
+            return self._verdict(winners, "bound", n, margin, worst)
         if open_error < self.rule.tau or exhausted:
             reason: Reason = "tie" if open_error < self.rule.tau else "exhausted"
             chosen = self._observed_best(estimates, np.append(winners, rest[undecided]))
-            return self._verdict(chosen, reason, n, margin, worst, delta)
+            return self._verdict(chosen, reason, n, margin, worst)
         return None
 
     def _delta(self, estimates: Estimates) -> float:
@@ -122,7 +124,7 @@ class Contest:
             scale = 2 * float(estimates.ranges.max(initial=0.0))
         else:
             scale = 2 * float(estimates.deviations.max(initial=0.0))
-        return self.rule.comparison_delta(comparisons, scale)
+        return self.rule.comparison_delta(comparisons, scale, self.checks, self._spent)
 
     def _errors(
         self, n: int, delta: float, estimates: Estimates, one: int, others: Array, margins: Array
@@ -152,7 +154,7 @@ class Contest:
         return found
 
     def _verdict(
-        self, winners: Array, reason: Reason, n: int, margin: float, worst: float, delta: float
+        self, winners: Array, reason: Reason, n: int, margin: float, worst: float
     ) -> Verdict:
         comparisons = self.choose * (self.n_candidates - self.choose)
         return Verdict(
@@ -163,5 +165,5 @@ class Contest:
             self.checks,
             margin,
             worst,
-            delta * self.checks * comparisons,
+            self._spent * comparisons,
         )
