@@ -46,7 +46,8 @@ def test_wrong_decisions_are_rarer_than_the_bound_says(
         guarantee.try_once(reference.Truth(guarantee.random_truth(seed)), setting, seed)
         for seed in range(6)
     ]
-    assert sum(t.by_bound for t in tried) >= 6
+    # Of a first arc both directions are worth the same: VFBN1 knows many ties.
+    assert sum(t.by_bound for t in tried) >= (3 if method == "vfbn1" else 12)
     assert sum(t.wrong for t in tried) <= sum(t.allowed for t in tried)
     if "delta_star" in options:
         assert all(t.spent <= options["delta_star"] for t in tried)
