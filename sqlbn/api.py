@@ -30,6 +30,7 @@ from sqlbn.model import Model
 from sqlbn.options import FitOptions, fit_options
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
+from sqlbn.sources.classless import told as told_target
 from sqlbn.sources.classless import with_class_of
 from sqlbn.store import StoreFile
 from sqlbn.store.spec import read_spec
@@ -68,7 +69,10 @@ def _like(
         return *split_options(target, learner, options), None
     spec = like.spec
     if target != spec.target.name:
-        raise OptionError(f"--like: that model predicts {spec.target.name!r}, not {target!r}")
+        raise OptionError(
+            f"--like: that model predicts {told_target(spec.target.name)}, not "
+            f"{told_target(target)}"
+        )
     for option in _ENCODING:
         if options.get(option) not in (None, [], ()):
             raise OptionError(f"{switch(option)} is decided by the model of --like")

@@ -112,5 +112,6 @@ def predict_statement(store: str | Path, name: str, data: Any, **options: Any) -
     """The query of a prediction; its tables are those of the schema in USE."""
     with DuckDBEngine() as engine:
         spec = read_spec(StoreFile(store).load(engine, name))
+        spec.require_class()
         source = open_source(engine, data, **options)
         return prediction_statement(spec, None, source)

@@ -183,14 +183,17 @@ def print_model(model: Model, most: int | None = None) -> None:
     if "superparent" in meta and meta["options"].get("superparent") != meta["superparent"]:
         options += f"; chosen: superparent {meta['superparent']}"
     skipped = f" ({meta['rows_skipped']:,} skipped)" if meta["rows_skipped"] else ""
-    typer.echo(f"{meta['learner']} ({options}) of {meta['target']!r}")
+    of = f" of {meta['target']!r}" if meta["target"] else ", a network without a class"
+    typer.echo(f"{meta['learner']} ({options}){of}")
     changes = model.history.num_rows - 1
     changed = f", changed {changes:,} times since (--history)" if changes else ""
     typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
     _print_sureness(model)
-    counts = [f"{row['class']} {row['n']:,}" for row in model.classes.to_pylist()]
-    more = f", … {len(counts)} in all" if len(counts) > 12 else ""
-    typer.echo(f"classes: {', '.join(counts[:12])}{more}\n")
+    if meta["target"]:
+        counts = [f"{row['class']} {row['n']:,}" for row in model.classes.to_pylist()]
+        more = f", … {len(counts)} in all" if len(counts) > 12 else ""
+        typer.echo(f"classes: {', '.join(counts[:12])}{more}")
+    typer.echo("")
     rows = _attribute_rows(model)
     header = ["attribute", "kind", "values", "mi", "used", "parents"]
     if meta["learner"] == "ande":  # all take turns
@@ -200,6 +203,8 @@ def print_model(model: Model, most: int | None = None) -> None:
     if meta["learner"] == "snb":  # each counts in part, and has no parents
         weights = {row["attribute"]: row["weight"] for row in model.attributes.to_pylist()}
         header, rows = [*header[:4], "weight"], [[*row[:4], weights[row[0]]] for row in rows]
+    if not meta["target"]:  # nothing to be informed about
+        header, rows = [*header[:3], header[-1]], [[*row[:3], row[-1]] for row in rows]
     typer.echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
         typer.echo(f"… {len(rows)} attributes in all")

@@ -7,11 +7,11 @@ from sqlbn.model import Model
 
 def search_summary(model: Model) -> str:
     """One or two lines about a search."""
-    meta = model.meta
+    meta, searched = model.meta, model.history.to_pylist()[0]["total_rows"]
     found = (
         f"{meta['arcs']} arcs by {meta['learner']}: {meta['structure_steps']} decisions from "
         f"{meta['structure_rows']:,} rows read"
-        + ("" if "window" in meta else f" (the table has {meta['rows']:,})")
+        + ("" if "window" in meta else f" (the table had {searched:,})")
     )
     decisions = model.decisions
     if "delta_star" in meta and decisions is not None:

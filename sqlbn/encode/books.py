@@ -28,6 +28,7 @@ from sqlbn.errors import ColumnError, NoRowsError
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
+from sqlbn.sources.classless import NO_CLASS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,6 +66,8 @@ def learn_classes(
         raise ColumnError(f"the target {target!r} has type {sql_type}; it must be text or a number")
     book = Codebook(target, sql_type, "categorical", 0)
     found = engine.rows(f"FROM ({categories_sql(source, book, weights)}) LIMIT {MAX_CLASSES + 1}")
+    if not found and target == NO_CLASS:
+        raise NoRowsError(f"{source.label} has no row to learn from")
     if not found:
         also = " and a weight above 0" if weights is not None else ""
         raise NoRowsError(f"no row of {source.label} has a value in the target {target!r}{also}")

@@ -44,6 +44,7 @@ from sqlbn.living.stored import TABLES, StoredCounts
 from sqlbn.preparing import Prepared, encode_rows, prepare_like
 from sqlbn.progress import Progress
 from sqlbn.sources import Source
+from sqlbn.sources.classless import told
 from sqlbn.store.spec import ModelSpec, read_spec, write_meta
 
 
@@ -311,9 +312,8 @@ def _rebuild(
     kind.finish(Added(counts, books, class_counts, info, found.shape), progress)
     n_classes, elementary = len(joined.class_counts), model.encoding.elementary
     write_variables(new, variables_of(new, joined.books.books, n_classes, elementary))
-    for name in {"loocv", "encodings", "decisions"} & set(
-        model.draft.names()
-    ):  # how it was chosen once
+    # How it was chosen once.
+    for name in {"loocv", "encodings", "decisions"} & set(model.draft.names()):
         old = model.draft.table(name)
         new.engine.execute(f"CREATE TABLE {new.table(name)} AS FROM {old}")
     return Rebuilt(found.notes, kind.chosen(info, found.shape))
@@ -371,7 +371,7 @@ def _check_mergeable(model: LivingModel, other: LivingModel) -> None:
     names = [[b.name for b in spec.books] for spec in (one, two)]
     remedy = "fit one with --like the other"
     if one.target.name != two.target.name:
-        raise StoreError(f"the models predict {one.target.name!r} and {two.target.name!r}")
+        raise StoreError(f"the models predict {told(one.target.name)} and {told(two.target.name)}")
     if names[0] != names[1]:
         differing = sorted(set(names[0]) ^ set(names[1])) or names[1]
         raise StoreError(f"only one model has the attribute {differing[0]!r}: {remedy}")

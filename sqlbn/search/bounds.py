@@ -82,13 +82,21 @@ class Rule:
     steps: int = 1
     doubling: bool = False
 
-    def comparison_delta(self, comparisons: int, scale: float) -> float:
-        """The delta of one comparison; `comparisons` is a (b - a) of the paper."""
+    def comparison_delta(
+        self, comparisons: int, scale: float, look: int = 1, spent: float = 0.0
+    ) -> float:
+        """The delta of one comparison; `comparisons` is a (b - a) of the paper.
+
+        Of a share of delta_star it is what the looks so far have left, over those still to come.
+        These are a guess (who cares more looks longer): all looks together never take more than
+        the share, however many they are.
+        """
         if self.delta_star is None:
             assert self.delta is not None
             return self.delta
         share = self.delta_star / (self.steps * max(1, comparisons))
-        return share / self.checks(share, scale)
+        to_come = max(2, look, self.checks(share, scale) - look + 1)
+        return (share - spent) / to_come
 
     def checks(self, share: float, scale: float) -> int:
         """c of the paper: the most often that one decision can be looked at, 1 at least.

@@ -78,7 +78,7 @@ class Contest:
         # Rows before which another look is hardly worth its delta: an error falls at most in
         # proportion to the rows.
         self.next_look = 1.0
-        self._last_delta = 0.0
+        self._spent = 0.0  # by one comparison, in all looks
 
     def drop(self, candidates: Array) -> None:
         """Take candidates out that can no longer be chosen."""
@@ -86,14 +86,15 @@ class Contest:
 
     @property
     def delta_spent(self) -> float:
-        """What the looks so far may have cost, where each has the delta of the last."""
-        return self._last_delta * self.checks * self._comparisons
+        """What the looks so far have cost."""
+        return self._spent * self._comparisons
 
     def check(self, n: int, estimates: Estimates, exhausted: bool = False) -> Verdict | None:
         """The verdict of n rows, or None where more are needed."""
         self.checks += 1
         self.next_look = 1.0
-        delta = self._last_delta = self._delta(estimates)
+        delta = self._delta(estimates)
+        self._spent += delta
         living = np.flatnonzero(self.alive)
         # Stable: of equals the one that was named first.
         ranked = living[np.argsort(-estimates.means[living], kind="stable")]
@@ -141,7 +142,7 @@ class Contest:
             scale = 2 * float(estimates.ranges.max(initial=0.0))
         else:
             scale = 2 * float(estimates.deviations.max(initial=0.0))
-        return self.rule.comparison_delta(self._comparisons, scale)
+        return self.rule.comparison_delta(self._comparisons, scale, self.checks, self._spent)
 
     def _errors(
         self, n: int, delta: float, estimates: Estimates, one: int, others: Array, margins: Array

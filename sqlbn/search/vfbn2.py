@@ -137,11 +137,14 @@ class _Searches:
                 self._waiting.popleft()
                 finished += 1
                 continue
-            tally = Tally(child, graph.parents[child], task.fixed, moves, task.cards)
-            used += tally.cells * CELL_BYTES
+            # Counted before they are laid out: who waits asks again at every block.
+            parents = graph.parents[child]
+            wider = [parents if m.removes else (*parents, m.parent) for m in moves]
+            used += sum(task.cells(child, above) for above in wider) * CELL_BYTES
             if self.active and used > task.memory:
                 break
             self._waiting.popleft()
+            tally = Tally(child, parents, task.fixed, moves, task.cards)
             self.active[child] = _Search(tally, task.rule)
         return finished
 

@@ -23,9 +23,19 @@ def without_class(source: Source) -> Source:
         source,
         relation=f"(SELECT *, '' AS {identifier(NO_CLASS)} FROM {source.relation})",
         columns={**source.columns, NO_CLASS: "VARCHAR"},
+        hidden=(NO_CLASS,),
         # The numbers of rows are not seen from outside.
         row_key=None,
     )
+
+
+def told(target: str) -> str:
+    """A target in a message.
+
+    >>> told("colour"), told(NO_CLASS)
+    ("'colour'", 'no class')
+    """
+    return "no class" if target == NO_CLASS else repr(target)
 
 
 def with_class_of(source: Source, target: str) -> Source:

@@ -25,7 +25,7 @@ class Source:
     `relation` can stand behind FROM. `row_key` numbers the rows the same way in every scan,
     whatever the number of threads; None where the engine cannot tell. `rescannable` is False
     where every scan would parse everything anew (CSV, a query) or cannot be repeated. `ordered` is
-    False where several threads would mix up the rows.
+    False where several threads would mix up the rows. `hidden` are columns that are not the user's.
     """
 
     relation: str
@@ -36,6 +36,7 @@ class Source:
     rescannable: bool = True
     ordered: bool = True
     where: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
 
     def column(self, name: str, role: str = "column") -> str:
         """The exact spelling of a column; engines ignore case, so we do where it is unambiguous."""
@@ -44,8 +45,9 @@ class Source:
         same = [c for c in self.columns if c.lower() == name.lower()]
         if len(same) == 1:
             return same[0]
-        close = difflib.get_close_matches(name, self.columns, n=3) or list(self.columns)[:5]
-        more = ", …" if len(close) < len(self.columns) else ""
+        known = [c for c in self.columns if c not in self.hidden]
+        close = difflib.get_close_matches(name, known, n=3) or known[:5]
+        more = ", …" if len(close) < len(known) else ""
         raise ColumnError(
             f"{role} {name!r} is not in {self.label}; there is {', '.join(map(repr, close))}{more}"
         )
