@@ -195,7 +195,7 @@ def test_the_program(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for words in (("predict", "network", two), ("sql", "predict", "network", two)):
         assert call(*words, code=1) == f"{lacking}`sqlbn network query`\n"
     call("update", "network", two, "-q")
-    assert f"{told['structure_rows']:,} rows read, of 1,200" in call("show", "network")
+    assert f"{told['structure_rows']:,} rows read (the table had 1,200)" in call("show", "network")
     assert "target" in call("fit", one, "--learner", "vfbn2", "--name", "x", code=2)
 
     fitted = call("fit", one, "--target", "y", "--learner", "vfbn2", "--name", "fit")
@@ -293,12 +293,12 @@ def test_ctrl_c_keeps_the_network_so_far(
 
 
 @contextmanager
-def task_of(codes: Codes, memory: int, block: int = 200) -> Iterator[Task]:
+def task_of(codes: Codes, memory: int, block: int = 200) -> Iterator[tuple[RowStream, Task]]:
     with encoded(codes) as (engine, table):
         rule = Rule("normal", 0.01, block, 0.01)
         limits = Limits(codes.cards, codes.cards[-1], 10_000, None, 2)
         stream = RowStream(engine, table, block)
-        yield Task(stream, codes.cards, codes.fixed, rule, limits, memory)
+        yield stream, Task(codes.cards, codes.fixed, rule, limits, memory)
 
 
 def chain(rows: int = 2000, variables: int = 6, classes: int = 1) -> Codes:
@@ -335,9 +335,9 @@ def test_vfbn2_takes_turns_when_memory_is_short(
 
     monkeypatch.setattr(module._Searches, "activate", watched)
     log, graph, ended = Log(), Graph(d), [0]
-    with task_of(codes, memory) as task:
-        vfbn2(task, log, graph, lambda: ended.__setitem__(0, ended[0] + 1))
-        assert task.stream.position == log.rows_read
+    with task_of(codes, memory) as (stream, task):
+        vfbn2(stream, task, log, graph, lambda: ended.__setitem__(0, ended[0] + 1))
+        assert stream.position == log.rows_read
         left = {v for v in range(d) if module.moves_of(task, graph, v)}
     assert ended == [d]
     # As many as there is room for, in the order of the queue; the others wait, and all come in.
@@ -361,9 +361,9 @@ def test_what_takes_more_than_its_share_is_not_considered(search: Any, power: in
     d = codes.variables
     for most in (1, 9, 10, 24, 27):
         log, graph = Log(), Graph(d)
-        with task_of(codes, memory=most * d**power * CELL_BYTES) as task:
+        with task_of(codes, memory=most * d**power * CELL_BYTES) as (stream, task):
             pairs = sum(task.cells(v, (p,)) <= most for v in range(d) for p in range(d) if p != v)
-            search(task, log, graph, lambda: None)
+            search(stream, task, log, graph, lambda: None)
             assert task.most_cells(d**power) == most
             for child in range(d):
                 above = graph.parents[child]

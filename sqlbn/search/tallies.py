@@ -20,6 +20,8 @@ Array = npt.NDArray[Any]
 
 # Rows of a block that tell how the gains of two moves go together.
 PAIRED_ROWS = 2000
+# A look that the last one says is too early may be left out, until the rows have grown so much.
+PATIENCE = 1.5
 # Bytes that a cell takes: its count, three places of coarser cells, its gain.
 CELL_BYTES = 40
 # To stop is for good, while what loses to another addition may still be added next: one cares more.
@@ -76,9 +78,10 @@ class Tally:
             _coarser(shape, self._axis(m), r)
             for m, r in zip(self.moves, self._factors, strict=True)
         ]
-        self._left, self._right, self._rest = (
-            _stacked([places[which] for places in coarser]) for which in range(3)
-        )
+        self._coarse = [
+            _stacked([places[which] for places in coarser], sign)
+            for which, sign in enumerate((-1.0, -1.0, 1.0))
+        ]
 
     def _axis(self, move: Move) -> int | None:
         """The place of the parent that a move removes; None where it adds one."""
@@ -126,31 +129,39 @@ class Tally:
 
     # -- what the counts say -------------------------------------------------------------------
 
+    def _coarse_sums(self) -> list[Array]:
+        """The counts of the three coarser tables."""
+        return [
+            np.bincount(table.places, weights=self._counts, minlength=len(table.owner))
+            for table in self._coarse
+        ]
+
     def gains(self) -> Array:
         """For every cell what its rows gain by its move."""
-        n = self._counts.astype(float)
-        seen = n > 0
-        out = np.zeros(self.cells)
-        logs = np.log(n, out=np.zeros(self.cells), where=seen)
-        for places, sign in ((self._left, -1.0), (self._right, -1.0), (self._rest, 1.0)):
-            sums = np.bincount(places, weights=n)
-            safe = np.log(np.maximum(sums, 1.0))
-            logs += sign * safe[places]
-        np.multiply(logs, self._signs[self._move_of], out=out, where=seen)
-        return out
+        return self._gains(self._coarse_sums())
 
-    def estimates(self, recent: Array, rivals: int) -> Estimates:
-        """Means, deviations and ranges of the moves and, last, of no move at all.
+    def _gains(self, sums: list[Array]) -> Array:
+        logs = np.log(np.maximum(self._counts, 1))
+        for table, counts in zip(self._coarse, sums, strict=True):
+            logs += (table.sign * np.log(np.maximum(counts, 1.0)))[table.places]
+        logs *= self._signs[self._move_of]
+        logs[self._counts == 0] = 0.0
+        return logs
+
+    def estimates(self, recent: Array, rivals: int, ranged: bool = True) -> Estimates:
+        """Means and deviations (and ranges, where `ranged`) of the moves and, last, of none.
 
         `recent` are rows by which two moves are compared, `rivals` how many candidates there are.
         """
         m, n = len(self.moves), self.n
-        gains, counts = self.gains(), self._counts.astype(float)
-        sums = np.bincount(self._move_of, weights=counts * gains, minlength=m) / n
-        squares = np.bincount(self._move_of, weights=counts * gains**2, minlength=m) / n
+        coarse = self._coarse_sums()
+        gains = self._gains(coarse)
+        weighed = self._counts * gains
+        sums = np.bincount(self._move_of, weights=weighed, minlength=m) / n
+        squares = np.bincount(self._move_of, weights=weighed * gains, minlength=m) / n
         # The likelihood of the rows that made it flatters a table by half a row's weight for every
         # free cell that was filled (Miller and Madow): taken off, and not trusted either.
-        free = self._free_cells()
+        free = self._free_cells(coarse)
         bias = free / (2 * n)
         deviations = np.sqrt(np.maximum(squares - sums**2, 0.0))
         # What was observed is the BD score to its leading terms. The best of many that are worth
@@ -162,29 +173,25 @@ class Tally:
             deviations=np.append(deviations, 0.0),
             observed=np.append(sums - self._signs * penalty, 0.0),
             slack=np.append(bias, 0.0),
-            ranges=np.append(self._ranges(), 0.0),
+            ranges=np.append(self._ranges(coarse[0]), 0.0) if ranged else None,
             care=np.append(np.ones(m), STOPPING_CARE),
             correlation=_Correlation(self, gains, recent),
         )
 
-    def _free_cells(self) -> Array:
+    def _free_cells(self, coarse: list[Array]) -> Array:
         """Free parameters that a move adds (or would take away), of cells that rows fell into."""
-        seen = (self._counts > 0).astype(float)
         m = len(self.moves)
-        found = np.bincount(self._move_of, weights=seen, minlength=m).astype(float)
-        for places, sign in ((self._left, -1.0), (self._right, -1.0), (self._rest, 1.0)):
-            filled = np.bincount(places, weights=seen) > 0
-            owner = np.zeros(len(filled), np.int64)
-            owner[places] = self._move_of
-            found += sign * np.bincount(owner, weights=filled, minlength=m)
+        found = np.bincount(self._move_of[self._counts > 0], minlength=m)
+        for table, counts in zip(self._coarse, coarse, strict=True):
+            found = found + table.sign * np.bincount(table.owner[counts > 0], minlength=m)
         free: Array = np.maximum(found, 0.0)
         return free
 
-    def _ranges(self) -> Array:
+    def _ranges(self, above: Array) -> Array:
         """The range of a row's gain, by the smallest probability that was seen."""
-        above = np.bincount(self._left, weights=self._counts)[self._left] if self.cells else 0.0
-        with np.errstate(divide="ignore", invalid="ignore"):
-            p = np.where(self._counts > 0, self._counts / above, 1.0)
+        p = np.ones(self.cells)
+        places = self._coarse[0].places
+        np.divide(self._counts, above[places], out=p, where=self._counts > 0)
         smallest = np.ones(len(self.moves))
         np.minimum.at(smallest, self._move_of, p)
         found: Array = np.log(_UNSEEN_FACTOR / smallest)
@@ -210,13 +217,22 @@ def _coarser(shape: list[int], removed: int | None, r: int) -> tuple[Array, Arra
     return cells // shape[-1], kept, kept // shape[-1]
 
 
-def _stacked(places: list[Array]) -> Array:
+@dataclass(frozen=True)
+class _CoarseTable:
+    """Sums of a tally's cells: where each cell goes, whose move each sum is, how it counts."""
+
+    places: Array
+    owner: Array
+    sign: float
+
+
+def _stacked(places: list[Array], sign: float) -> _CoarseTable:
     """Places of several tables, one behind the other."""
-    if not places:
-        return np.zeros(0, np.int64)
     sizes = [int(p.max()) + 1 for p in places]
     starts = np.cumsum([0, *sizes])[:-1]
-    return np.concatenate([p + start for p, start in zip(places, starts, strict=True)])
+    moved = [p + start for p, start in zip(places, starts, strict=True)]
+    joined = np.concatenate(moved) if moved else np.zeros(0, np.int64)
+    return _CoarseTable(joined, np.repeat(np.arange(len(sizes)), sizes), sign)
 
 
 class _Correlation:

@@ -13,7 +13,7 @@ from sqlbn.search.changes import changes_of
 from sqlbn.search.contest import Contest, Estimates, Verdict
 from sqlbn.search.decisions import Decision, Log
 from sqlbn.search.graph import Change, Graph
-from sqlbn.search.tallies import PAIRED_ROWS, STOPPING_CARE, Move, Tally, standardised
+from sqlbn.search.tallies import PAIRED_ROWS, PATIENCE, STOPPING_CARE, Move, Tally, standardised
 from sqlbn.search.task import Task
 
 Array = npt.NDArray[Any]
@@ -64,7 +64,7 @@ class _Step:
         self._contest = Contest(len(self.changes) + 1, task.rule)
         self._living = len(self.changes) + 1
         self._first, self._second = self._places()
-        self.n = 0
+        self.n, self._next_look = 0, 0.0
 
     def change(self, candidate: int) -> Change:
         """What a candidate stands for; the last one changes nothing."""
@@ -76,8 +76,12 @@ class _Step:
         for tally in self._tallies:
             tally.add(block)
         self.n += block.shape[1]
+        if self.n < min(self._next_look, rows):
+            return None
         found = self._estimates(block[:, :PAIRED_ROWS])
-        return self._contest.check(self.n, found, exhausted=self.n >= rows)
+        verdict = self._contest.check(self.n, found, exhausted=self.n >= rows)
+        self._next_look = min(self._contest.next_look, PATIENCE * self.n)
+        return verdict
 
     def _let_go(self) -> None:
         """No longer count what no living change needs."""
@@ -107,7 +111,8 @@ class _Step:
         return both[:, 0], both[:, 1]
 
     def _estimates(self, recent: Array) -> Estimates:
-        found = [t.estimates(recent, len(self.changes)) for t in self._tallies]
+        ranged = self._contest.rule.bound == "hoeffding"
+        found = [t.estimates(recent, len(self.changes), ranged) for t in self._tallies]
         first, second = self._first, self._second
 
         def joined(name: str) -> Array:
@@ -123,7 +128,7 @@ class _Step:
             deviations=self._deviations(joined("deviations"), rows),
             observed=joined("observed"),
             slack=joined("slack"),
-            ranges=joined("ranges"),
+            ranges=joined("ranges") if ranged else None,
             care=np.append(np.ones(len(first)), STOPPING_CARE),
             correlation=rows.correlation,
         )

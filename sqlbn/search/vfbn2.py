@@ -15,7 +15,7 @@ from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Contest, Estimates, Verdict
 from sqlbn.search.decisions import Decision, Log
 from sqlbn.search.graph import Change, Graph
-from sqlbn.search.tallies import CELL_BYTES, PAIRED_ROWS, Move, Tally
+from sqlbn.search.tallies import CELL_BYTES, PAIRED_ROWS, PATIENCE, Move, Tally
 from sqlbn.search.task import Task
 
 Array = npt.NDArray[Any]
@@ -30,6 +30,7 @@ class _Search:
         # Candidates by their first numbers; those that are dropped are no longer counted.
         self._numbers = np.arange(len(tally.moves))
         self._moves = list(tally.moves)
+        self._next_look = 0.0
 
     @property
     def none(self) -> int:
@@ -55,9 +56,15 @@ class _Search:
         """Count a block; the verdict if there is one."""
         self._let_go()
         self.tally.add(block)
-        found = self.tally.estimates(block[:, :PAIRED_ROWS], len(self._moves))
+        n = self.tally.n
+        if n < min(self._next_look, rows):
+            return None
+        ranged = self.contest.rule.bound == "hoeffding"
+        found = self.tally.estimates(block[:, :PAIRED_ROWS], len(self._moves), ranged)
         whole = _spread(found, self._numbers, self.contest.n_candidates)
-        return self.contest.check(self.tally.n, whole, exhausted=self.tally.n >= rows)
+        verdict = self.contest.check(n, whole, exhausted=n >= rows)
+        self._next_look = min(self.contest.next_look, PATIENCE * n)
+        return verdict
 
     def _let_go(self) -> None:
         wanted = self.contest.alive[self._numbers]
@@ -81,8 +88,7 @@ def _spread(found: Estimates, numbers: Array, n: int) -> Estimates:
     back = np.zeros(n, int)
     back[places] = np.arange(len(places))
 
-    def wide(values: Array | None) -> Array:
-        assert values is not None
+    def wide(values: Array) -> Array:
         out = np.zeros(n)
         out[places] = values
         return out
@@ -94,8 +100,8 @@ def _spread(found: Estimates, numbers: Array, n: int) -> Estimates:
         deviations=wide(found.deviations),
         observed=wide(found.observed),
         slack=wide(found.slack),
-        ranges=wide(found.ranges),
-        care=wide(found.care),
+        ranges=None if found.ranges is None else wide(found.ranges),
+        care=None if found.care is None else wide(found.care),
         correlation=lambda one, others: correlation(int(back[one]), back[others]),
     )
 
