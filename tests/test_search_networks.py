@@ -151,6 +151,8 @@ def two_columns() -> pa.Table:
         ({"method": "hgc", "score": "bic", "ess": 1.0}, OptionError, "--ess goes with"),
         ({"bound": "chernoff"}, OptionError, "--bound chernoff: choose normal or hoeffding"),
         ({"tau": 1.5}, OptionError, "--tau 1.5: give a share"),
+        ({"block": 1e4}, OptionError, "--block 10000.0: give a whole number"),
+        ({"max_parents": "2"}, OptionError, "--max-parents 2: give a whole number"),
         ({"block": 5}, OptionError, "--block 5: give at least 100 rows"),
         ({"max_changes": 0}, OptionError, "--max-changes: give at least 1"),
         ({"max_parents": -1}, OptionError, "--max-parents -1"),

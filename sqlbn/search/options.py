@@ -35,6 +35,10 @@ class SearchOptions:
     max_changes: int = 2
 
     def __post_init__(self) -> None:
+        for name in ("block", "max_parameters", "max_parents", "max_changes"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, int):
+                raise OptionError(f"--{name.replace('_', '-')} {value}: give a whole number")
         if self.score is not None and self.score not in get_args(ScoreName):
             raise OptionError(f"--score {self.score}: choose bdeu, k2 or bic")
         if self.ess is not None and not 0 < self.ess < math.inf:

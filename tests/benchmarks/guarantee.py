@@ -142,7 +142,8 @@ def candidates(
     children = range(len(names))
     legal_then = None
     if method == "vfbn2":
-        children = range(*(lambda v: (v, v + 1))(names.index(decisions[step]["variable"])))
+        own = names.index(decisions[step]["variable"])
+        children = range(own, own + 1)
         legal_then = before[began(decisions, step)]
     gains = {("none", "", ""): 0.0}
     for child in children:
