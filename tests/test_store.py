@@ -218,15 +218,15 @@ time.sleep(60)
 SLOW_FIT = """
 import sys, time
 import sqlbn
-from sqlbn import fitting
+from sqlbn.ways import products
 
-learn_rest = fitting._information
+learn_rest = products.count_information
 def slow(*words):
     print("fitting", flush=True)
     time.sleep(3)
     return learn_rest(*words)
 
-fitting._information = slow
+products.count_information = slow
 sqlbn.fit(sys.argv[1], "kind", "nb", store=sys.argv[2], name="second")
 """
 

@@ -16,13 +16,14 @@ from sqlbn.describing import write_structure
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.encoded import Encoded
-from sqlbn.fitting import finish_average, finish_product
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.scoring.collection_tables import CountedTerms
 from sqlbn.structure.information import Information
 from sqlbn.structure.parents import Structure
 from sqlbn.structure.shape import Shape
+from sqlbn.ways.averages import finish_average
+from sqlbn.ways.products import finish_product
 
 Covered = Callable[[Family], bool]
 

@@ -1,0 +1,1 @@
+"""The roads from codes to a model's tables: one a kind of model."""
