@@ -112,8 +112,7 @@ def test_tallies_are_what_the_rows_say(codes: Codes, seed: int) -> None:
     gone = rng.randint(0, n - 1)
     tally.add(block[:, :gone], sign=-1)
     check_tally(tally, codes, codes.rows[gone:], above)
-    tally.reset()
-    tally.add(block)
+    tally.add(block[:, :gone])
     check_tally(tally, codes, codes.rows, above)
 
 

@@ -231,6 +231,8 @@ def _print_sureness(model: Model) -> None:
 def _told(option: str, value: Any) -> str:
     if option == "parents":
         return f"parents of {len(value)} attributes"
+    if option == "search":
+        return ", ".join(_told(key, said) for key, said in value.items())
     return f"{option.replace('_', ' ')} {value}"
 
 

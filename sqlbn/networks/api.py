@@ -134,7 +134,8 @@ def query(
     asked = [of] if isinstance(of, str) else list(of)
     table = posterior(network, asked, given)
     columns: dict[str, Any] = {}
-    for axis, (variable, column) in enumerate(zip(asked, cpt_columns(asked), strict=True)):
+    names = cpt_columns(asked, ["probability"])
+    for axis, (variable, column) in enumerate(zip(asked, names, strict=True)):
         states = np.array(network[variable].states, dtype=object)
         shape = [-1 if a == axis else 1 for a in range(table.ndim)]
         columns[column] = np.broadcast_to(states.reshape(shape), table.shape).ravel()

@@ -48,7 +48,10 @@ def is_stored(bif: str | Path | Network | None, store: str | Path | None, name: 
     if bif is None and name is None:
         raise OptionError(f"--store {store}: say which of its models with --name NAME")
     if bif is None and store is None:
-        raise OptionError(f"--name {name}: say which file holds it with --store FILE")
+        raise OptionError(
+            f"--name {name}: say which file holds it with --store FILE (models.duckdb, unless you "
+            "gave another)"
+        )
     return bif is None
 
 

@@ -74,6 +74,7 @@ class Tally:
         self._starts = np.cumsum([0, *sizes])[:-1]
         self.cells = sum(sizes)
         self._move_of = np.repeat(np.arange(len(sizes)), sizes)
+        self._nominal = np.array([self._parameters(m, shape) for m in self.moves], float)
         coarser = [
             _coarser(shape, self._axis(m), r)
             for m, r in zip(self.moves, self._factors, strict=True)
@@ -82,6 +83,13 @@ class Tally:
             _stacked([places[which] for places in coarser], sign)
             for which, sign in enumerate((-1.0, -1.0, 1.0))
         ]
+
+    def _parameters(self, move: Move, shape: list[int]) -> int:
+        """Free parameters that a move adds, or takes away, whether rows fell into them or not."""
+        rows, size = math.prod(shape[:-1]), self._cards[move.parent]
+        if move.removes:
+            rows //= size
+        return rows * (size - 1) * (shape[-1] - 1)
 
     def _axis(self, move: Move) -> int | None:
         """The place of the parent that a move removes; None where it adds one."""
@@ -94,11 +102,6 @@ class Tally:
         self.moves = [m for m, w in zip(self.moves, wanted.tolist(), strict=True) if w]
         self._lay_out()
         self._counts = counts
-
-    def reset(self) -> None:
-        """Forget all rows."""
-        self._counts[:] = 0
-        self.n = 0
 
     # -- counting ------------------------------------------------------------------------------
 
@@ -148,10 +151,13 @@ class Tally:
         logs[self._counts == 0] = 0.0
         return logs
 
-    def estimates(self, recent: Array, rivals: int, ranged: bool = True) -> Estimates:
+    def estimates(
+        self, recent: Array, rivals: int, ranged: bool = True, final: bool = False
+    ) -> Estimates:
         """Means and deviations (and ranges, where `ranged`) of the moves and, last, of none.
 
         `recent` are rows by which two moves are compared, `rivals` how many candidates there are.
+        Where no more rows will come, `final`, cells that no row fell into are not for free either.
         """
         m, n = len(self.moves), self.n
         coarse = self._coarse_sums()
@@ -167,7 +173,7 @@ class Tally:
         # What was observed is the BD score to its leading terms. The best of many that are worth
         # nothing looks good by chance: an addition must make up for how many there were to choose.
         luck = np.where(self._signs > 0, math.log(max(1, rivals)) / n, 0.0)
-        penalty = free * math.log(n) / (2 * n) + luck
+        penalty = (self._nominal if final else free) * math.log(n) / (2 * n) + luck
         return Estimates(
             means=np.append(sums - self._signs * bias, 0.0),
             deviations=np.append(deviations, 0.0),

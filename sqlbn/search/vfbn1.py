@@ -78,8 +78,9 @@ class _Step:
         self.n += block.shape[1]
         if self.n < min(self._next_look, rows):
             return None
-        found = self._estimates(block[:, :PAIRED_ROWS])
-        verdict = self._contest.check(self.n, found, exhausted=self.n >= rows)
+        final = self.n >= rows
+        found = self._estimates(block[:, :PAIRED_ROWS], final)
+        verdict = self._contest.check(self.n, found, exhausted=final)
         self._next_look = min(self._contest.next_look, PATIENCE * self.n)
         return verdict
 
@@ -110,9 +111,10 @@ class _Step:
                 both[at, which] = places.get(part, nothing)
         return both[:, 0], both[:, 1]
 
-    def _estimates(self, recent: Array) -> Estimates:
+    def _estimates(self, recent: Array, final: bool) -> Estimates:
         ranged = self._contest.rule.bound == "hoeffding"
-        found = [t.estimates(recent, len(self.changes), ranged) for t in self._tallies]
+        rivals = len(self.changes)
+        found = [t.estimates(recent, rivals, ranged, final) for t in self._tallies]
         first, second = self._first, self._second
 
         def joined(name: str) -> Array:

@@ -60,9 +60,10 @@ class _Search:
         if n < min(self._next_look, rows):
             return None
         ranged = self.contest.rule.bound == "hoeffding"
-        found = self.tally.estimates(block[:, :PAIRED_ROWS], len(self._moves), ranged)
+        recent, final = block[:, :PAIRED_ROWS], n >= rows
+        found = self.tally.estimates(recent, len(self._moves), ranged, final)
         whole = _spread(found, self._numbers, self.contest.n_candidates)
-        verdict = self.contest.check(n, whole, exhausted=n >= rows)
+        verdict = self.contest.check(n, whole, exhausted=final)
         self._next_look = min(self.contest.next_look, PATIENCE * n)
         return verdict
 

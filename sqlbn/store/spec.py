@@ -171,9 +171,11 @@ def scored_books(books: Sequence[Codebook], smoothing: Smoothing) -> tuple[Codeb
     return tuple(replace(b, missing=smoothing.gone(b.n_values, b.missing)) for b in books)
 
 
-def cpt_columns(names: Sequence[str]) -> list[str]:
-    """Column names for attributes beside `class`, `n` and `probability`: clashes get a `_`."""
-    taken = {"class", "n", "probability"}
+def cpt_columns(
+    names: Sequence[str], others: Sequence[str] = ("class", "n", "probability")
+) -> list[str]:
+    """Column names for attributes beside others: clashes get a `_`."""
+    taken = set(others)
     found = []
     for name in names:
         while name.lower() in taken:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlbn.counts.families import FamilyCounts, count_families
 from sqlbn.describing import write_structure
 from sqlbn.encode.codebook import Codebook
+from sqlbn.errors import ColumnError
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.scoring.array_loo import ArrayLoo, suits_arrays
@@ -23,6 +24,7 @@ from sqlbn.selecting import (
     loss_in_arrays,
     select,
 )
+from sqlbn.sources.classless import NO_CLASS
 from sqlbn.structure.information import Information
 from sqlbn.structure.parents import Structure
 from sqlbn.structure.shape import Shape
@@ -141,6 +143,11 @@ def fit_network(job: Job) -> Fitted:
     options, progress, shape = job.options, job.progress, job.shape
     searching = options.make_learner().searching
     assert searching is not None
+    if not prepared.books and prepared.training.target == NO_CLASS:
+        raise ColumnError(
+            f"no column of {prepared.training.source.label} has two different values: there is no "
+            "network to learn"
+        )
     info, chosen = count_information(job), dict[str, Any]()
     if shape is None:
         found = search_network(draft.engine, encoded, searching, progress)
