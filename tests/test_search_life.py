@@ -199,7 +199,9 @@ def test_the_program(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "target" in call("fit", one, "--learner", "vfbn2", "--name", "x", code=2)
 
     fitted = call("fit", one, "--target", "y", "--learner", "vfbn2", "--name", "fit")
-    assert "vfbn2 (bins 5) of 'y'" in fitted and "arcs by vfbn2" in fitted
+    assert (
+        "vfbn2 (bins 5) of 'y'" in fitted and "arcs besides those from the class by vfbn2" in fitted
+    )
     call("predict", "fit", two, "--out", "p.parquet")
     assert pq.read_metadata("p.parquet").num_rows == 500
     judged = json.loads(call("evaluate", one, "--target", "y", "--learner", "hgc", "--folds", 2,
