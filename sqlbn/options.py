@@ -121,7 +121,7 @@ class FitOptions:
         """Refuse a bound that cannot be kept, or that nothing is decided by."""
         if self.rule is None:
             return
-        if not learner.decides:
+        if learner.decider is None:
             raise OptionError(
                 f"--bound does nothing for the learner {self.learner}; it goes with tan, kdb and "
                 "skdb that have parents to find, and with `sqlbn network learn`"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -22,6 +22,8 @@ from sqlbn.structure.orders import Order, position_of
 from sqlbn.structure.parents import Structure
 from sqlbn.structure.selection import Select
 
+# From measures, an order of the attributes and a rule to a structure.
+Decider = Callable[[Measures, Sequence[int], Rule], Decided]
 Architecture = Literal["fanc", "spc", "tc", "given"]
 
 
@@ -114,13 +116,9 @@ class Learner(ABC):
         return any(len(family) > 2 for family in self.families(2))
 
     @property
-    def decides(self) -> bool:
-        """Whether its parents can be found by decisions that a bound makes sure of."""
-        return False
-
-    def decide(self, measures: Measures, order: Sequence[int], rule: Rule) -> Decided:
-        """The structure that `structure` would find, by decisions; for learners that decide."""
-        raise NotImplementedError(self.name)
+    def decider(self) -> Decider | None:
+        """What finds the same structure by decisions that a bound makes sure of; None: nothing."""
+        return None
 
     @property
     def selection(self) -> Selection | None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.errors import OptionError
-from sqlbn.learners.base import Learner
-from sqlbn.search.bounds import Rule
-from sqlbn.search.dependence import Decided, decide_parents
-from sqlbn.search.measures import Measures
+from sqlbn.learners.base import Decider, Learner
+from sqlbn.search.dependence import decide_parents
 from sqlbn.structure.information import Information, pair_families
 from sqlbn.structure.parents import Structure, k_dependence
 
@@ -37,11 +35,8 @@ class Kdb(Learner):
         return k_dependence(info, self.k)
 
     @property
-    def decides(self) -> bool:
-        return self.k > 0
-
-    def decide(self, measures: Measures, order: Sequence[int], rule: Rule) -> Decided:
-        return decide_parents(measures, order, self.k, rule)
+    def decider(self) -> Decider | None:
+        return partial(decide_parents, self.k) if self.k else None
 
     def options(self) -> dict[str, Any]:
         return {"k": self.k}

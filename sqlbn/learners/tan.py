@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 from sqlbn.counts.cover import Family
-from sqlbn.learners.base import Learner
-from sqlbn.search.bounds import Rule
-from sqlbn.search.dependence import Decided, decide_tree
-from sqlbn.search.measures import Measures
+from sqlbn.learners.base import Decider, Learner
+from sqlbn.search.dependence import decide_tree
 from sqlbn.structure.information import Information, pair_families
 from sqlbn.structure.parents import Structure, spanning_tree
 
@@ -28,8 +25,5 @@ class Tan(Learner):
         return spanning_tree(info)
 
     @property
-    def decides(self) -> bool:
-        return True
-
-    def decide(self, measures: Measures, order: Sequence[int], rule: Rule) -> Decided:
-        return decide_tree(measures, order, rule)
+    def decider(self) -> Decider | None:
+        return decide_tree

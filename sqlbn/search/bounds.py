@@ -25,6 +25,17 @@ def checked_bound(name: str) -> BoundName:
     raise OptionError(f"--bound {name}: choose {' or '.join(get_args(BoundName))}")
 
 
+def check_deltas(delta: float | None, delta_star: float | None) -> None:
+    """Refuse probabilities of error that are none, or that say two things."""
+    if delta is not None and delta_star is not None:
+        raise OptionError(
+            "--delta is of one comparison, --delta-star of all: give one of them, not both"
+        )
+    for option, value in (("delta", delta), ("delta-star", delta_star)):
+        if value is not None and not 0 < value < 0.5:
+            raise OptionError(f"--{option} {value}: give a probability above 0 and below 0.5")
+
+
 def _normal_factor(delta: float) -> float:
     """How many standard errors leave `delta` on one side."""
     return max(0.0, -NormalDist().inv_cdf(delta))

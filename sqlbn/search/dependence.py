@@ -72,7 +72,7 @@ def link_family(i: int, j: int, class_variable: int) -> Family:
     return (min(i, j), max(i, j), class_variable)
 
 
-def decide_parents(measures: Measures, order: Sequence[int], k: int, rule: Rule) -> Decided:
+def decide_parents(k: int, measures: Measures, order: Sequence[int], rule: Rule) -> Decided:
     """KDB: for every attribute the k strongest links to earlier ones, strongest first.
 
     Each place is a decision of its own, because the order of the parents matters: back-off leaves

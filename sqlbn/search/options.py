@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from sqlbn.errors import OptionError
-from sqlbn.search.bounds import BoundName, Rule, checked_bound
+from sqlbn.search.bounds import BoundName, Rule, check_deltas, checked_bound
 from sqlbn.search.graph import Limits
 
 ScoreName = Literal["bdeu", "k2", "bic"]
@@ -47,12 +47,7 @@ class SearchOptions:
             raise OptionError(f"--ess goes with --score bdeu, not with {self.score}")
         if self.bound is not None:
             checked_bound(self.bound)
-        if self.delta is not None and self.delta_star is not None:
-            raise OptionError("give --delta (of a comparison) or --delta-star (of all), not both")
-        for name in ("delta", "delta_star"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < 0.5:
-                raise OptionError(f"--{name.replace('_', '-')} {value}: give 0 < delta < 0.5")
+        check_deltas(self.delta, self.delta_star)
         if self.tau is not None and not 0 < self.tau < 1:
             raise OptionError(f"--tau {self.tau}: give a share between 0 and 1 (0.0005 is 0.05 %)")
         if self.block is not None and self.block < 100:

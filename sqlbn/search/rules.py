@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlbn.errors import OptionError
-from sqlbn.search.bounds import Rule, checked_bound
+from sqlbn.search.bounds import Rule, check_deltas, checked_bound
 
 DELTA = 1e-9
 # In nats: about what the paper's 0.05 % is of the log-likelihood of a row in its networks.
@@ -25,12 +25,7 @@ def given_rule(
             if value is not None:
                 raise OptionError(f"--{option} goes with --bound")
         return None
-    if delta is not None and delta_star is not None:
-        raise OptionError("--delta is of one comparison, --delta-star of all: give one of them")
-    for option in ("delta", "delta-star"):
-        value = said[option]
-        if value is not None and not 0 < value < 1:
-            raise OptionError(f"--{option} {value}: give a probability above 0 and below 1")
+    check_deltas(delta, delta_star)
     if tau is not None and not 0 < tau < float("inf"):
         raise OptionError(f"--tau {tau}: give a number above 0")
     if block is not None and block < 1:

@@ -59,6 +59,8 @@ def decide_structure(job: Job, rule: Rule) -> tuple[Decided, Information]:
     that of all rows; CMI is that of the largest sample a pair was counted in.
     """
     draft, encoded, progress = job.draft, job.encoded, job.progress
+    decide = job.options.make_learner().decider
+    assert decide is not None
     samples = Samples(draft.engine, encoded, rule.block)
     d = encoded.n_attributes
     try:
@@ -66,7 +68,7 @@ def decide_structure(job: Job, rule: Rule) -> tuple[Decided, Information]:
             margins, info = count_margins(draft, encoded, False, job.prepared.class_counts)
             margins.describe("margin_families")
             measures = Measures(draft.engine, encoded, samples, progress.advance)
-            decided = job.options.make_learner().decide(measures, info.order, rule)
+            decided = decide(measures, info.order, rule)
             return decided, replace(info, cmi=latest_cmi(measures, d))
     finally:
         samples.discard()
