@@ -3,10 +3,5 @@ SELECT
   CAST(row_number() OVER (ORDER BY value NULLS LAST) - 1 AS UINTEGER) AS code,
   CAST(value AS VARCHAR) AS value,
   n
-FROM (
-  SELECT {{ value }} AS value, {{ total }} AS n
-  FROM {{ relation }}
-  {{ where }}
-  GROUP BY ALL
-)
+FROM {{ counted }}
 ORDER BY code

@@ -1,6 +1,5 @@
 {# At most `size` rows of the numeric columns, chosen by the shuffled row number alone. #}
-CREATE TABLE {{ table }} AS
-SELECT * EXCLUDE (shuffle, row_key) FROM (
+SELECT {{ kept }} FROM (
   SELECT
     {% for column in columns %}
     {{ column.value }} AS {{ column.alias }},

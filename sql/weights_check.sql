@@ -1,5 +1,5 @@
 {# Weights that cannot be used, and a whole number no smaller than the sum. #}
 SELECT
-  count(*) FILTER (WHERE w IS NULL OR {{ is_nan }} OR isinf(w) OR w < 0),
+  count(*) FILTER (WHERE w IS NULL OR {{ is_nan }} OR {{ is_infinite }} OR w < 0),
   COALESCE(sum(TRY_CAST(ceil(w) AS HUGEINT)) FILTER (WHERE w < 1e30), 0)
 FROM (SELECT TRY_CAST({{ weight }} AS DOUBLE) AS w FROM {{ relation }} {{ where }})

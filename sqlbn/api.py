@@ -35,13 +35,26 @@ from sqlbn.sources.classless import with_class_of
 from sqlbn.store import StoreFile
 from sqlbn.store.spec import read_spec
 
-_SETTINGS = ("memory_limit", "threads", "temp_dir", "seed", "disk_limit")
+_SETTINGS = (
+    "memory_limit",
+    "threads",
+    "temp_dir",
+    "seed",
+    "disk_limit",
+    "engine",
+    "master",
+    "spark_conf",
+    "cluster_dir",
+    "session",
+)
 
 
 def _settings(options: dict[str, Any]) -> Settings:
     """Take the engine's settings out of the keywords."""
     given = {key: options.pop(key) for key in _SETTINGS if key in options}
-    return Settings(**{key: value for key, value in given.items() if value is not None})
+    if given.get("spark_conf"):
+        given["spark_conf"] = tuple(given["spark_conf"])
+    return Settings(**{key: value for key, value in given.items() if value not in (None, [], ())})
 
 
 def split_options(

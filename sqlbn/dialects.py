@@ -56,7 +56,7 @@ class Dialect:
         return f"({number} * {factor}) % {word}"
 
     def place_of_text(self, value: str, texts: Sequence[str]) -> str:
-        """The place of a text in a list of different ones, the first at 0; NULL where it is none."""
+        """The place of a text among different ones, the first at 0; NULL where it is none."""
         return f"enum_code(TRY_CAST({value} AS ENUM({literals(texts)})))"
 
     def microseconds(self, column: str) -> str:

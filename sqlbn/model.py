@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError, StoreError
@@ -16,10 +17,10 @@ from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, encoding_of, shape_of
 from sqlbn.living.operations import change_rows
-from sqlbn.outfiles import csv_name, is_same, output_format, replacing
+from sqlbn.outfiles import csv_name, is_same, output_format
 from sqlbn.preparing import Encoding
 from sqlbn.progress import Progress
-from sqlbn.quoting import identifier, literal
+from sqlbn.quoting import identifier
 from sqlbn.scoring.query import prediction_sql
 from sqlbn.sources import Source, open_source
 from sqlbn.store import StoreFile
@@ -166,7 +167,7 @@ class Model:
             return Path(out)
         sql, ordered = self._opened_prediction(data, **options)
         with self._scoring(progress, ordered):
-            return self._engine.arrow(sql)
+            return self._engine.lake.arrow(sql)
 
     def write_predictions(
         self, data: Any, out: str | Path, *, progress: Progress | None = None, **options: Any
@@ -183,8 +184,8 @@ class Model:
     def _scoring(self, progress: Progress | None, ordered: bool) -> Iterator[None]:
         with (
             (progress or Progress()).stage("predict", "scoring"),
-            self._engine.joins_as_written(),
-            self._engine.in_order(ordered),
+            self._engine.lake.joins_as_written(),
+            self._engine.lake.in_order(ordered),
         ):
             yield
 
@@ -205,7 +206,12 @@ class Model:
         if out is not None and any(is_same(out, file.path) for file in source.files):
             raise OptionError(f"--out {out} is a file that is read; write to another")
         sql = prediction_statement(
-            self._spec, self._draft.prefix, source, exclude=exclude, order_by=order_by
+            self._spec,
+            self._draft.prefix,
+            source,
+            exclude=exclude,
+            order_by=order_by,
+            dialect=self._engine.lake.dialect,
         )
         return sql, source.ordered or bool(order_by)
 
@@ -287,11 +293,12 @@ def prediction_statement(
     *,
     exclude: Sequence[str] = (),
     order_by: Sequence[str] = (),
+    dialect: Dialect = DUCKDB,
 ) -> str:
     """The query that `predict` runs, over the model's tables in a schema (None: the one in USE)."""
     left_out = [source.column(name, "--exclude column") for name in exclude]
     if left_out:
-        items = f"* EXCLUDE ({', '.join(map(identifier, left_out))})"
+        items = dialect.without(list(map(identifier, left_out)))
         columns = {c: t for c, t in source.columns.items() if c not in left_out}
         source = Source(f"({source.select(items)})", columns, source.label)
     check_input(spec, source)
@@ -299,16 +306,14 @@ def prediction_statement(
     if not order_by:
         return sql
     names = ", ".join(identifier(source.column(n, "--order-by column")) for n in order_by)
-    return f"FROM ({sql}) ORDER BY {names}"
+    return f"SELECT * FROM ({sql}) ORDER BY {names}"
 
 
 def _write(engine: DuckDBEngine, sql: str, path: Path | None) -> int:
     """Rows written."""
     if path is None:
         return _write_to_stdout(engine, sql)
-    form = output_format(path)
-    with replacing(path) as part:
-        return int(engine.row(f"COPY ({sql}) TO {literal(str(part))} (FORMAT {form})")[0])
+    return engine.lake.write(sql, path)
 
 
 def _write_to_stdout(engine: DuckDBEngine, sql: str) -> int:
@@ -319,7 +324,7 @@ def _write_to_stdout(engine: DuckDBEngine, sql: str) -> int:
 
     out, rows = sys.stdout.buffer, 0
     options = csv.WriteOptions(include_header=False, quoting_style="needed")
-    with engine.batches(sql) as reader:
+    with engine.lake.batches(sql) as reader:
         header = ",".join(csv_name(name) for name in reader.schema.names)
         out.write(f"{header}\n".encode())
         with csv.CSVWriter(out, reader.schema, write_options=options) as writer:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from sqlbn.dialects import Dialect
 from sqlbn.draft import Draft
 from sqlbn.encode.books import (
     Learned,
@@ -16,7 +17,7 @@ from sqlbn.encode.books import (
 from sqlbn.encode.codebook import BookTables, Codebook
 from sqlbn.encode.encoded import Encoded, encode
 from sqlbn.encode.profile import ColumnProfile, profile_columns
-from sqlbn.encode.types import check_same_values, is_nan_sql, type_group
+from sqlbn.encode.types import check_same_values, type_group
 from sqlbn.encode.value_classes import Labelled
 from sqlbn.encode.weights import Weights, check_weights
 from sqlbn.engines import DuckDBEngine
@@ -109,20 +110,20 @@ def training_rows(
     """Rows with a target and a positive weight, from a source that is cheap to scan again."""
     if not source.rescannable:
         source = staged(engine, source, [target, *attributes, *([weight] if weight else [])])
-    read = int(engine.row(source.select("count(*)"))[0])
-    used = source.filtered(f"{_present(source, target)}")
+    read = int(engine.lake.row(source.select("count(*)"))[0])
+    used = source.filtered(_present(source, target, engine.lake.dialect))
     weights = None
     if weight is not None:
         weights = check_weights(engine, source, weight, weight_bits)
         used = used.filtered(f"{weights.value_sql()} > 0")
-    rows = int(engine.row(used.select("count(*)"))[0])
+    rows = int(engine.lake.row(used.select("count(*)"))[0])
     return Training(used, target, list(attributes), weights, rows, read - rows)
 
 
-def _present(source: Source, column: str) -> str:
+def _present(source: Source, column: str, dialect: Dialect) -> str:
     name = identifier(column)
     is_float = type_group(source.columns[column]) == "float"
-    not_nan = f" AND NOT {is_nan_sql(name)}" if is_float else ""
+    not_nan = f" AND NOT {dialect.is_nan(name)}" if is_float else ""
     return f"{name} IS NOT NULL{not_nan}"
 
 

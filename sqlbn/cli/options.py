@@ -275,6 +275,30 @@ DiskLimit = Annotated[
     str | None,
     typer.Option("--disk-limit", help="Disk the spill files may use, such as 50GB."),
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option("--engine", help="What reads the rows: duckdb or spark. [default: duckdb]"),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        help="spark: where it runs: local[*], spark://…, yarn, or sc://… (Spark Connect, "
+        "Databricks). [default: local[*]]",
+    ),
+]
+SparkConf = Annotated[
+    list[str] | None,
+    typer.Option("--spark-conf", help="spark: a setting, as key=value (repeat)."),
+]
+ClusterDir = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster-dir",
+        help="spark: keep the encoded rows as Parquet in this folder of the cluster's storage; "
+        "else its executors cache them.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of samples and folds.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Quiet = Annotated[
@@ -335,10 +359,16 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("threads", Threads, None),
     ("temp_dir", TempDir, None),
     ("disk_limit", DiskLimit, None),
+    ("engine", Engine, None),
+    ("master", Master, None),
+    ("spark_conf", SparkConf, None),
+    ("cluster_dir", ClusterDir, None),
     ("seed", Seed, 0),
     ("quiet", Quiet, False),
     ("traceback", Traceback, False),
 ]
+# Where rows are read.
+ENGINE = ("engine", "master", "spark_conf", "cluster_dir")
 _ABOUT_TALKING = ("quiet", "traceback")
 # What a bound is told; not every command decides by one.
 BOUND = ("bound", "delta", "delta_star", "tau", "block")
@@ -361,6 +391,7 @@ _READING: list[tuple[str, Any, Any]] = [
         "memory_limit",
         "threads",
         "temp_dir",
+        *ENGINE,
         "quiet",
         "traceback",
     )

@@ -20,7 +20,7 @@ app = typer.Typer(
 
 @app.command("fit")
 @reporting
-@opt.learning("memory_limit", "threads", "temp_dir", "quiet", *opt.BOUND)
+@opt.learning("memory_limit", "threads", "temp_dir", "quiet", *opt.ENGINE, *opt.BOUND)
 def sql_fit(data: opt.Data, target: opt.Target, options: dict[str, Any]) -> None:
     """The statements of a fit, to read: columns are looked at, the rest is only printed."""
     steps = explain.fit_statements(data, target, **options)

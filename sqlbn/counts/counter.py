@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.counts.cover import BLOCK_CELLS, Block, Family, cover
+from sqlbn.counts.cover import Block, Family, cover
 from sqlbn.counts.marginals import Counts, marginals
 from sqlbn.counts.packing import packed_sql
 from sqlbn.encode.encoded import Encoded
 from sqlbn.engines import DuckDBEngine
+from sqlbn.engines.lake import Arrays
 from sqlbn.templates import render
 
 Array = npt.NDArray[Any]
@@ -43,7 +44,7 @@ def n_log_n(counts: Array, cells: Array | None = None) -> float:
 def plan(families: Sequence[Family], encoded: Encoded) -> list[Block]:
     """The covering plan for families of this table."""
     # Few rows fill few cells: large arrays would be mostly zeros to sum.
-    cells = max(1 << 13, min(BLOCK_CELLS, 8 * encoded.rows))
+    cells = max(1 << 13, min(encoded.block_cells, 8 * encoded.rows))
     return cover(families, encoded.cards, cells)
 
 
@@ -64,9 +65,16 @@ def block_statement(block: Block, encoded: Encoded) -> str:
     )
 
 
-def dense_counts(engine: DuckDBEngine, block: Block, encoded: Encoded) -> Counts:
+def counted_blocks(
+    engine: DuckDBEngine, blocks: Sequence[Block], encoded: Encoded
+) -> Iterator[tuple[Block, Arrays]]:
+    """Every block with what its query brings."""
+    statements = [block_statement(block, encoded) for block in blocks]
+    yield from zip(blocks, engine.lake.all_arrays(statements), strict=True)
+
+
+def dense_counts(block: Block, encoded: Encoded, found: Arrays) -> Counts:
     """The counts of a block as an array with one axis a variable."""
-    found = engine.arrays(block_statement(block, encoded))
     counts = np.zeros(block.cells, float if encoded.weighted else np.int64)
     counts[found["k"]] = found["n"]
     return counts.reshape([encoded.cards[v] for v in block.variables])
@@ -81,14 +89,14 @@ def entropies(
 ) -> dict[Family, float]:
     """Sum of n ln n of every family in a plan."""
     found: dict[Family, float] = {}
-    for block in blocks:
+    for block, counted in counted_blocks(engine, blocks, encoded):
         if block.dense:
-            counts = dense_counts(engine, block, encoded)
+            counts = dense_counts(block, encoded, counted)
             for family, table in marginals(counts, block.variables, block.families):
                 found[family] = n_log_n(table)
                 watcher(family, table, None)
         else:
-            counted, family = engine.arrays(block_statement(block, encoded)), block.families[0]
+            family = block.families[0]
             found[family] = n_log_n(counted["n"], counted["cells"])
             watcher(family, counted["n"], counted["cells"])
         advance()
@@ -99,7 +107,7 @@ def dense_tables(
     engine: DuckDBEngine, encoded: Encoded, blocks: Sequence[Block]
 ) -> Iterator[tuple[Family, Counts]]:
     """The count arrays of the dense families in a plan, axes in sorted order of variables."""
-    for block in blocks:
-        if block.dense:
-            counts = dense_counts(engine, block, encoded)
-            yield from marginals(counts, block.variables, block.families)
+    dense = [block for block in blocks if block.dense]
+    for block, counted in counted_blocks(engine, dense, encoded):
+        counts = dense_counts(block, encoded, counted)
+        yield from marginals(counts, block.variables, block.families)

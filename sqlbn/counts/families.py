@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.counts.counter import block_statement, dense_counts
+from sqlbn.counts.counter import block_statement, counted_blocks, dense_counts
 from sqlbn.counts.cover import BLOCK_CELLS, Block, Family, cells_of
 from sqlbn.counts.packing import key_type, packed_sql, strides, unpacked_sql
 from sqlbn.draft import Draft
@@ -80,24 +80,31 @@ class FamilyCounts:
 
     # -- counting ----------------------------------------------------------------------------
 
-    def count(self, position: int) -> None:
-        """Count one attribute's family over all rows."""
-        counts = self.counted(position)
-        if counts is not None:
-            self.put({position: counts})
+    def counted(self, positions: Sequence[int]) -> Iterator[dict[int, Array]]:
+        """Count families over all rows; the counts that are still to be put into the table.
 
-    def counted(self, position: int) -> Array | None:
-        """The counts of a family, still to be put into the table; None where they are in it."""
+        Families too large for an array go from the lake into the table at once.
+        """
+        small = [p for p in positions if self._fits_array(p)]
+        blocks = [Block(self.axes(p), (), self.cells(p), dense=True) for p in small]
+        found = counted_blocks(self.draft.engine, blocks, self.encoded)
+        for position, (block, counted) in zip(small, found, strict=True):
+            yield {position: dense_counts(block, self.encoded, counted)}
+        for position in (p for p in positions if not self._fits_array(p)):
+            self._insert_counted(position)
+            yield {}
+
+    def _fits_array(self, position: int) -> bool:
         cells = self.cells(position)
+        return cells <= max(BLOCK_CELLS, 2 * self.encoded.rows) and cells <= ARRAY_CELLS
+
+    def _insert_counted(self, position: int) -> None:
         engine = self.draft.engine
-        if cells <= max(BLOCK_CELLS, 2 * self.encoded.rows) and cells <= ARRAY_CELLS:
-            block = Block(self.axes(position), (), cells, dense=True)
-            return dense_counts(engine, block, self.encoded)
         query = family_statement(self.families[position], self.encoded)
-        engine.execute(
-            f"INSERT INTO {self.table} SELECT {position}, k, n FROM ({query}) ORDER BY k"
-        )
-        return None
+        with engine.lake.brought(query) as found:
+            engine.execute(
+                f"INSERT INTO {self.table} SELECT {position}, k, n FROM {found} ORDER BY k"
+            )
 
     def put(self, arrays: Mapping[int, Array]) -> None:
         """Insert counts that are at hand, for several families in one statement."""
@@ -234,10 +241,8 @@ def count_families(
     """Pass 2: every family counted."""
     counts = FamilyCounts(draft, encoded, families, table)
     waiting: dict[int, Array] = {}
-    for position in families:
-        found = counts.counted(position)
-        if found is not None:
-            waiting[position] = found
+    for found in counts.counted(list(families)):
+        waiting |= found
         if sum(a.size for a in waiting.values()) > INSERTED_TOGETHER:
             counts.put(waiting)
             waiting = {}

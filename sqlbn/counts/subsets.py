@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.counts.counter import dense_counts, plan
+from sqlbn.counts.counter import counted_blocks, dense_counts, plan
 from sqlbn.counts.cover import Block, Family, cells_of
 from sqlbn.counts.families import ARRAY_CELLS, INSERTED_TOGETHER, FamilyCounts
 from sqlbn.counts.marginals import marginals
@@ -248,18 +248,20 @@ def count_into(
     draft, encoded = counts.draft, counts.encoded
     numbers = {s: number for number, s in counts.families.items()}
     waiting: dict[int, Array] = {}
-    for block in blocks:
-        if block.dense:
-            block_counts = dense_counts(draft.engine, block, encoded)
-            for family, summed in marginals(block_counts, block.variables, block.families):
-                waiting[numbers[family[:-1]]] = np.ascontiguousarray(summed)
-                if observe is not None:
-                    observe(family[:-1], summed)
-        else:
-            counts.count(numbers[block.families[0][:-1]])
+    dense = [block for block in blocks if block.dense]
+    for block, counted in counted_blocks(draft.engine, dense, encoded):
+        block_counts = dense_counts(block, encoded, counted)
+        for family, summed in marginals(block_counts, block.variables, block.families):
+            waiting[numbers[family[:-1]]] = np.ascontiguousarray(summed)
+            if observe is not None:
+                observe(family[:-1], summed)
         if sum(a.size for a in waiting.values()) > INSERTED_TOGETHER:
             counts.put(dict(sorted(waiting.items())))
             waiting = {}
+        advance()
+    large = [numbers[block.families[0][:-1]] for block in blocks if not block.dense]
+    for found in counts.counted(large):
+        waiting |= found
         advance()
     if waiting:
         counts.put(dict(sorted(waiting.items())))

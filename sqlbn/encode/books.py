@@ -12,6 +12,7 @@ from sqlbn.encode.categories import (
     categories_sql,
     create_categories,
     insert_categories,
+    values_sql,
     write_group_labels,
 )
 from sqlbn.encode.codebook import Codebook, intervals, is_inline
@@ -19,7 +20,7 @@ from sqlbn.encode.discretise import learn_cuts
 from sqlbn.encode.grouping import learn_groups
 from sqlbn.encode.partitions import Discretisation, cut_points
 from sqlbn.encode.profile import ColumnProfile, warn_left_out
-from sqlbn.encode.types import is_nan_sql, numeric_axis, type_group
+from sqlbn.encode.types import numeric_axis, type_group
 from sqlbn.encode.value_classes import Array, Labelled, numeric_counts
 from sqlbn.encode.variables import PartCounts, Variable, variable_of
 from sqlbn.encode.weights import Weights
@@ -65,7 +66,9 @@ def learn_classes(
     if type_group(sql_type) == "other":
         raise ColumnError(f"the target {target!r} has type {sql_type}; it must be text or a number")
     book = Codebook(target, sql_type, "categorical", 0)
-    found = engine.rows(f"FROM ({categories_sql(source, book, weights)}) LIMIT {MAX_CLASSES + 1}")
+    counted = values_sql(source, book, weights, engine.lake.dialect)
+    with engine.lake.brought(f"{counted} LIMIT {MAX_CLASSES + 1}") as values:
+        found = engine.rows(categories_sql(values))
     if not found and target == NO_CLASS:
         raise NoRowsError(f"{source.label} has no row to learn from")
     if not found:
@@ -214,7 +217,9 @@ def _learn_categories(
     for name, sql_type in types.items():
         book = Codebook(name, sql_type, "categorical", 0)
         known = (groups or {}).get(name)
-        insert_categories(draft, book, categories_sql(source, book, weights), known)
+        lake = draft.engine.lake
+        with lake.brought(values_sql(source, book, weights, lake.dialect)) as values:
+            insert_categories(draft, book, categories_sql(values), known)
         progress.advance()
 
 
@@ -222,11 +227,11 @@ def _present_values(engine: DuckDBEngine, source: Source, books: Sequence[Codebo
     """How many rows have a number, for every numeric column."""
     if not books:
         return []
-    counts = []
+    counts, dialect = [], engine.lake.dialect
     for book in books:
-        axis = numeric_axis(identifier(book.name), book.sql_type)
-        counts.append(f"count(*) FILTER (WHERE {axis} IS NOT NULL AND NOT {is_nan_sql(axis)})")
-    return [int(n) for n in engine.row(source.select(", ".join(counts)))]
+        axis = numeric_axis(identifier(book.name), book.sql_type, dialect)
+        counts.append(f"count(*) FILTER (WHERE {axis} IS NOT NULL AND NOT {dialect.is_nan(axis)})")
+    return [int(n) for n in engine.lake.row(source.select(", ".join(counts)))]
 
 
 def numeric_book(

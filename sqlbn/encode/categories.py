@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook, comparable, is_inline
 from sqlbn.encode.types import type_group
@@ -20,15 +21,22 @@ if TYPE_CHECKING:
 _VALUES_IN_A_LABEL = 4
 
 
-def categories_sql(source: Source, book: Codebook, weights: Weights | None) -> str:
-    """The statement for the categories (code, value, n) of a column."""
+def values_sql(
+    source: Source, book: Codebook, weights: Weights | None, dialect: Dialect = DUCKDB
+) -> str:
+    """The statement that counts the values (value, n) of a column in the lake."""
     return render(
-        "categories",
-        value=comparable(book, identifier(book.name)),
+        "counted_values",
+        value=comparable(book, identifier(book.name), dialect=dialect),
         total=weights.total_sql if weights is not None else "count(*)",
         relation=source.relation,
         where=source.where_sql,
     )
+
+
+def categories_sql(counted: str) -> str:
+    """The statement for the categories (code, value, n) of a column whose values are counted."""
+    return render("categories", counted=counted)
 
 
 def create_categories(draft: Draft) -> None:

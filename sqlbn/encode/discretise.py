@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from sqlbn.encode.profile import ColumnProfile
 from sqlbn.encode.shuffle import shuffle_sql
-from sqlbn.encode.types import is_nan_sql, numeric_axis
+from sqlbn.encode.types import numeric_axis
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
+from sqlbn.engines.lake import Kept
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
@@ -64,55 +65,58 @@ def _value_totals(
     weights: Weights | None,
 ) -> Iterator[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]:
     """For each column its distinct values in order and their weight, in the rows or a sample."""
-    axes = {p.name: numeric_axis(identifier(p.name), p.sql_type) for p in columns}
+    lake, dialect = engine.lake, engine.lake.dialect
+    axes = {p.name: numeric_axis(identifier(p.name), p.sql_type, dialect) for p in columns}
     weight = weights.value_sql() if weights is not None else "1"
-    relation, where, table = source.relation, source.where_sql, None
+    relation, where, sample = source.relation, source.where_sql, None
     if rows > SAMPLE_ROWS and columns:
         if source.row_key is None:
             names = list(axes) + ([weights.column] if weights is not None else [])
             source = staged(engine, source, names)
-        table = engine.fresh_name("sample")
         aliases = {name: f"v{i}" for i, name in enumerate(axes)}
-        _draw_sample(engine, source, table, rows, axes, aliases, weight)
-        relation, where, weight = table, "", "w"
+        sample = _drawn(engine, source, rows, axes, aliases, weight)
+        relation, where, weight = sample.relation, "", "w"
         axes = aliases
-    for name, axis in axes.items():
-        found = engine.arrays(
-            render(
-                "value_totals",
-                value=axis,
-                is_nan=is_nan_sql("value"),
-                weight=weight,
-                relation=relation,
-                where=where,
-            )
+    statements = [
+        render(
+            "value_totals",
+            value=axis,
+            is_nan=dialect.is_nan("value"),
+            weight=weight,
+            relation=relation,
+            where=where,
         )
+        for axis in axes.values()
+    ]
+    for name, found in zip(axes, lake.all_arrays(statements), strict=True):
         yield name, found["value"], found["n"].astype(float)
-    if table is not None:
-        engine.execute(f"DROP TABLE {table}")
+    if sample is not None:
+        lake.forget(sample)
 
 
-def _draw_sample(
+def _drawn(
     engine: DuckDBEngine,
     source: Source,
-    table: str,
     rows: int,
     axes: dict[str, str],
     aliases: dict[str, str],
     weight: str,
-) -> None:
+) -> Kept:
+    """A sample of the rows, by their shuffled numbers."""
     assert source.row_key is not None
     # A few more rows than wanted pass the threshold, the smallest shuffled numbers are kept.
     share = (SAMPLE_ROWS + 10 * math.sqrt(SAMPLE_ROWS)) / rows
-    engine.run(
+    lake = engine.lake
+    statement = render(
         "sample",
-        table=table,
         columns=[{"value": axes[n], "alias": aliases[n]} for n in axes],
         weight=weight,
-        shuffle=shuffle_sql(source.row_key, engine.settings.seed),
+        kept=lake.dialect.without(["shuffle", "row_key"]),
+        shuffle=shuffle_sql(source.row_key, engine.settings.seed, lake.dialect),
         row_key=source.row_key,
         threshold=min(2**32, math.ceil(share * 2**32)),
         size=SAMPLE_ROWS,
-        relation=source.relation,
+        relation=source.numbered_relation,
         where=source.where_sql,
     )
+    return lake.keep(statement, "sample")

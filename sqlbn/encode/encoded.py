@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sqlbn.counts.cover import BLOCK_CELLS
+from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.encode.codebook import (
     BookTables,
     Codebook,
@@ -16,14 +18,11 @@ from sqlbn.encode.codebook import (
 from sqlbn.encode.shuffle import shuffle_sql
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
-from sqlbn.quoting import literal
+from sqlbn.engines.lake import Kept
 from sqlbn.sources import Source
 from sqlbn.templates import render
 
 _WIDTH = {"UTINYINT": 1, "USMALLINT": 2, "UINTEGER": 4}
-# Past this share of the memory limit the codes go to a Parquet file: a table that is spilled and
-# read back costs more (20 M rows x 55 columns under 1 GB: 8 blocks 3.4 s against 2.1 s).
-_MEMORY_SHARE = 0.4
 
 
 @dataclass(frozen=True)
@@ -39,6 +38,20 @@ class Encoded:
     weighted: bool
     scratch: Path | None = None
     missing: tuple[int | None, ...] = ()
+    block_cells: int = BLOCK_CELLS
+    number: str | None = None
+
+    @property
+    def kept(self) -> Kept:
+        """What the lake knows these rows by."""
+        return Kept(self.relation, self.scratch, self.number)
+
+    @property
+    def row_number(self) -> str:
+        """The expression that numbers the rows from 0."""
+        if self.number is not None:
+            return self.number
+        return "rowid" if self.scratch is None else "file_row_number"
 
     @property
     def n_attributes(self) -> int:
@@ -66,18 +79,22 @@ def encode_statement(
     books: Sequence[Codebook],
     weights: Weights | None,
     tables: BookTables,
+    dialect: Dialect = DUCKDB,
 ) -> str:
     """The query that turns rows into codes."""
     target = column_sql("i", class_book.name)
-    items = [{"code": code_sql(class_book, target, "dy"), "alias": "y"}]
+    items = [{"code": code_sql(class_book, target, "dy", dialect=dialect), "alias": "y"}]
     joins = []
     if class_book.is_joined:
-        joins.append(categories_join_sql(class_book, target, tables.classes, "dy"))
+        joins.append(categories_join_sql(class_book, target, tables.classes, "dy", dialect=dialect))
     for position, book in enumerate(books):
         column, joined = column_sql("i", book.name), f"d{position}"
-        items.append({"code": code_sql(book, column, joined), "alias": f"x{position}"})
+        code = code_sql(book, column, joined, dialect=dialect)
+        items.append({"code": code, "alias": f"x{position}"})
         if book.is_joined:
-            joins.append(categories_join_sql(book, column, tables.categories, joined))
+            joins.append(
+                categories_join_sql(book, column, tables.categories, joined, dialect=dialect)
+            )
     if weights is not None:
         items.append({"code": weights.value_sql("i"), "alias": "w"})
     # Filters come first: in the joined query a user's condition could meet our own names.
@@ -94,13 +111,20 @@ def encode(
     rows: int,
 ) -> Encoded:
     """Run the encoding pass."""
-    statement = encode_statement(source, class_book, books, weights, tables)
+    statement = encode_statement(source, class_book, books, weights, tables, engine.lake.dialect)
     width = row_bytes((class_book, *books)) + 8 * (weights is not None)
-    with engine.in_order(source.ordered):
-        relation, scratch = kept_codes(engine, statement, rows * width)
-    cards = (*(b.n_values for b in books), class_book.n_values)
-    missing = tuple(b.missing for b in books)
-    return Encoded(relation, cards, rows, weights is not None, scratch, missing)
+    with engine.lake.in_order(source.ordered):
+        kept = engine.lake.keep(statement, "encoded", rows * width)
+    return Encoded(
+        kept.relation,
+        (*(b.n_values for b in books), class_book.n_values),
+        rows,
+        weights is not None,
+        kept.scratch,
+        tuple(b.missing for b in books),
+        engine.lake.block_cells,
+        kept.row_number,
+    )
 
 
 def row_bytes(books: Sequence[Codebook]) -> int:
@@ -108,38 +132,18 @@ def row_bytes(books: Sequence[Codebook]) -> int:
     return sum(_WIDTH[book.code_type] for book in books)
 
 
-def kept_codes(engine: DuckDBEngine, statement: str, size: int) -> tuple[str, Path | None]:
-    """The codes that a query gives, of about so many bytes: a relation, and its file if it is one.
-
-    Tables stay in memory while they fit.
-    """
-    if size <= _MEMORY_SHARE * engine.memory_bytes:
-        name = engine.fresh_name("encoded")
-        engine.execute(f"CREATE TABLE {name} AS {statement}")
-        return name, None
-    scratch = engine.scratch_file("encoded", ".parquet")
-    path = literal(str(scratch))
-    engine.execute(f"COPY ({statement}) TO {path} (FORMAT parquet, COMPRESSION uncompressed)")
-    return f"read_parquet({path}, hive_partitioning = false)", scratch
-
-
 def sampled(engine: DuckDBEngine, encoded: Encoded, size: int | None) -> Encoded:
     """At most `size` rows of the codes, chosen by the shuffled row number alone."""
     if size is None or size >= encoded.rows:
         return encoded
-    name = engine.fresh_name("encoded")
-    key = "rowid" if encoded.scratch is None else "file_row_number"
-    shuffle = shuffle_sql(key, engine.settings.seed)
-    engine.execute(
-        f"CREATE TABLE {name} AS SELECT * FROM {encoded.relation} "
-        f"ORDER BY {shuffle}, {key} LIMIT {size}"
+    key = encoded.row_number
+    shuffle = shuffle_sql(key, engine.settings.seed, engine.lake.dialect)
+    kept = engine.lake.keep(
+        f"SELECT * FROM {encoded.relation} ORDER BY {shuffle}, {key} LIMIT {size}", "encoded"
     )
-    return replace(encoded, relation=name, rows=size, scratch=None)
+    return replace(encoded, relation=kept.relation, rows=size, scratch=None, number=kept.row_number)
 
 
 def discard(engine: DuckDBEngine, encoded: Encoded) -> None:
     """Free the memory or the disk that the codes take."""
-    if encoded.scratch is not None:
-        encoded.scratch.unlink(missing_ok=True)
-    else:
-        engine.execute(f"DROP TABLE {encoded.relation}")
+    engine.lake.forget(encoded.kept)

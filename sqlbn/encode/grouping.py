@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sqlbn.draft import Draft
-from sqlbn.encode.categories import insert_categories
+from sqlbn.encode.categories import categories_sql, insert_categories
 from sqlbn.encode.codebook import Codebook, column_sql, comparable
 from sqlbn.encode.supervised.modl_groups import modl_groups
 from sqlbn.encode.value_classes import Array, Labelled
@@ -36,20 +36,22 @@ def learn_groups(rows: Labelled, draft: Draft, book: Codebook, keep: bool) -> Gr
     """
     engine = rows.engine
     counted = engine.fresh_name("counted")
-    value = comparable(book, column_sql("i", book.name))
-    engine.execute(f"CREATE TABLE {counted} AS {rows.counts_statement(value)}")
+    value = comparable(book, column_sql("i", book.name), dialect=engine.lake.dialect)
+    with engine.lake.brought(rows.counts_statement(value)) as found:
+        engine.execute(f"CREATE TABLE {counted} AS FROM {found}")
     try:
-        statement = render("categories", value="value", total="sum(n)", relation=counted, where="")
-        found = _grouped(rows, book, counted)
+        totals = f"(SELECT value, sum(n) AS n FROM {counted} GROUP BY value)"
+        statement = categories_sql(totals)
+        grouped = _grouped(rows, book, counted)
         groups = None
-        if found is None:
+        if grouped is None:
             _warn_many(book.name)
-        elif found[0].variable.used or keep:
-            groups = _by_value(rows, statement, found[1])
+        elif grouped[0].variable.used or keep:
+            groups = _by_value(rows, statement, grouped[1])
         else:
-            return found[0]
+            return grouped[0]
         insert_categories(draft, book, statement, groups)
-        return found[0] if found is not None else None
+        return grouped[0] if grouped is not None else None
     finally:
         engine.execute(f"DROP TABLE {counted}")
 

@@ -6,8 +6,9 @@ import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
+from sqlbn.dialects import Dialect
 from sqlbn.encode.codebook import Kind
-from sqlbn.encode.types import TypeGroup, is_nan_sql, type_group
+from sqlbn.encode.types import TypeGroup, type_group
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, SqlbnWarning
 from sqlbn.quoting import identifier
@@ -37,12 +38,11 @@ class ColumnProfile:
     def __post_init__(self) -> None:
         self.group = type_group(self.sql_type)
 
-    @property
-    def value_sql(self) -> str:
+    def value_sql(self, dialect: Dialect) -> str:
         """The column with NaN made NULL."""
         column = identifier(self.name)
         if self.group == "float":
-            return f"(CASE WHEN NOT {is_nan_sql(column)} THEN {column} END)"
+            return f"(CASE WHEN NOT {dialect.is_nan(column)} THEN {column} END)"
         return column
 
 
@@ -111,16 +111,17 @@ def _ranges(engine: DuckDBEngine, source: Source, profiles: list[ColumnProfile])
     columns = []
     for p in profiles:
         # Compared in the engine: not every type has a Python value.
-        low, high = f"min({p.value_sql})", f"max({p.value_sql})"
+        value = p.value_sql(engine.lake.dialect)
+        low, high = f"min({value})", f"max({value})"
         spread = f"TRY_CAST({high} AS HUGEINT) - TRY_CAST({low} AS HUGEINT)"
         columns.append(
             {
-                "value": p.value_sql,
+                "value": value,
                 "single": "NULL" if p.group == "text" else f"{low} = {high}",
                 "spread": spread if p.group == "integer" else "NULL",
             }
         )
-    found = engine.row(
+    found = engine.lake.row(
         render("profile", columns=columns, relation=source.relation, where=source.where_sql)
     )
     for i, profile in enumerate(profiles):
@@ -136,10 +137,11 @@ def _distinct_counts(
     open_cases = [p for p in profiles if p.present and _needs_distinct(p)]
     if not open_cases:
         return
-    estimates = engine.row(
+    dialect = engine.lake.dialect
+    estimates = engine.lake.row(
         render(
             "distinct_estimates",
-            values=[p.value_sql for p in open_cases],
+            values=[p.value_sql(dialect) for p in open_cases],
             relation=source.relation,
             where=source.where_sql,
         )
@@ -149,11 +151,11 @@ def _distinct_counts(
         if _in_doubt(profile, rows):
             sql = render(
                 "distinct_count",
-                value=profile.value_sql,
+                value=profile.value_sql(dialect),
                 relation=source.relation,
                 where=source.where_sql,
             )
-            profile.distinct = int(engine.row(sql)[0])
+            profile.distinct = int(engine.lake.row(sql)[0])
 
 
 def _needs_distinct(profile: ColumnProfile) -> bool:

@@ -13,7 +13,7 @@ from sqlbn.encode.codebook import Codebook, categories_join_sql, code_sql, colum
 from sqlbn.encode.discretise import learn_cuts
 from sqlbn.encode.profile import ColumnProfile
 from sqlbn.encode.supervised.modl import elementary_cells
-from sqlbn.encode.types import is_nan_sql, numeric_axis
+from sqlbn.encode.types import numeric_axis
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.sources import Source
@@ -50,16 +50,18 @@ class Labelled:
 
     def statement(self, value: str, joins: Sequence[str] = ()) -> str:
         """Rows as (value, class, weight), for an expression over the alias `i` and some joins."""
-        target = column_sql("i", self.class_book.name)
+        target, dialect = column_sql("i", self.class_book.name), self.engine.lake.dialect
         items = [
             {"code": value, "alias": "value"},
-            {"code": code_sql(self.class_book, target, "dy"), "alias": "class"},
+            {"code": code_sql(self.class_book, target, "dy", dialect=dialect), "alias": "class"},
         ]
         if self.weights is not None:
             items.append({"code": self.weights.value_sql("i"), "alias": "w"})
         listed = list(joins)
         if self.class_book.is_joined:
-            listed.append(categories_join_sql(self.class_book, target, self.classes, "dy"))
+            listed.append(
+                categories_join_sql(self.class_book, target, self.classes, "dy", dialect=dialect)
+            )
         relation = self.source.filtered_relation
         return render("encode", items=items, joins=listed, relation=relation)
 
@@ -70,8 +72,9 @@ class Labelled:
 
     def numeric_sql(self, profile: ColumnProfile) -> str:
         """A quantity as the expression that its intervals are found on; NaN is missing."""
-        axis = numeric_axis(column_sql("i", profile.name), profile.sql_type)
-        return f"(CASE WHEN NOT {is_nan_sql(axis)} THEN {axis} END)"
+        dialect = self.engine.lake.dialect
+        axis = numeric_axis(column_sql("i", profile.name), profile.sql_type, dialect)
+        return f"(CASE WHEN NOT {dialect.is_nan(axis)} THEN {axis} END)"
 
     def zeros(self, *shape: int) -> Array:
         """Counts of nothing: whole numbers unless rows have weights."""
@@ -143,10 +146,11 @@ def _too_many(rows: Labelled, profiles: Sequence[ColumnProfile]) -> list[ColumnP
     if rows.rows <= most or not profiles:
         return []
     source = rows.source
-    estimates = rows.engine.row(
+    lake = rows.engine.lake
+    estimates = lake.row(
         render(
             "distinct_estimates",
-            values=[p.value_sql for p in profiles],
+            values=[p.value_sql(lake.dialect) for p in profiles],
             relation=source.relation,
             where=source.where_sql,
         )
@@ -160,7 +164,7 @@ def _too_many(rows: Labelled, profiles: Sequence[ColumnProfile]) -> list[ColumnP
 
 def _grouped(rows: Labelled, profile: ColumnProfile) -> ValueClasses:
     """Counts of the distinct values, or of cells of equal frequency where these are many."""
-    found = rows.engine.arrays(rows.counts_statement(rows.numeric_sql(profile)))
+    found = rows.engine.lake.arrays(rows.counts_statement(rows.numeric_sql(profile)))
     absent = np.ma.getmaskarray(found["value"])
     classes, n = found["class"].astype(np.int64), found["n"]
     missing = rows.zeros(rows.n_classes)
@@ -181,7 +185,7 @@ def _streamed(rows: Labelled, profile: ColumnProfile, cuts: Array) -> ValueClass
     """Counts of given cells, from all rows in batches."""
     counts = rows.zeros(len(cuts) + 1, rows.n_classes)
     missing = rows.zeros(rows.n_classes)
-    with rows.engine.batches(rows.statement(rows.numeric_sql(profile))) as reader:
+    with rows.engine.lake.batches(rows.statement(rows.numeric_sql(profile))) as reader:
         for batch in reader:
             values = batch.column("value").to_numpy(zero_copy_only=False)
             classes = batch.column("class").to_numpy(zero_copy_only=False).astype(np.int64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlbn.encode.types import is_nan_sql
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError
 from sqlbn.quoting import identifier
@@ -43,11 +42,13 @@ def check_weights(
     `most_bits` are those of the rows that these are added to or taken from: the same row is then
     rounded to the same weight.
     """
-    bad, ceiling = engine.row(
+    dialect = engine.lake.dialect
+    bad, ceiling = engine.lake.row(
         render(
             "weights_check",
             weight=identifier(column),
-            is_nan=is_nan_sql("w"),
+            is_nan=dialect.is_nan("w"),
+            is_infinite=dialect.is_infinite("w"),
             relation=source.relation,
             where=source.where_sql,
         )

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import numpy.typing as npt
 
+from sqlbn.engines.lake import Arrays, Lake
+from sqlbn.engines.local_lake import LocalLake
 from sqlbn.engines.scratch import Scratch
 from sqlbn.engines.settings import Settings, memory_bytes
 from sqlbn.errors import EngineError, OutOfMemoryError, SourceError, SqlbnError
@@ -21,8 +22,6 @@ from sqlbn.templates import render
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Arrays = dict[str, npt.NDArray[Any]]
-
 # A packed key of up to this many bits is counted in an array instead of a hash table: enough for
 # the blocks of the covering plan (2^17 cells: 11 ms a million rows, three times that without). Past
 # that the array is mostly empty (adult, k = 5: 24 bits make pass 2 ten times slower).
@@ -30,7 +29,10 @@ _PERFECT_HASH_BITS = 18
 
 
 class DuckDBEngine:
-    """Runs statements in an in-memory database that spills to a private folder."""
+    """Runs statements in an in-memory database that spills to a private folder.
+
+    Rows are read through its `lake`: itself, or the cluster that the settings name.
+    """
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
@@ -39,6 +41,18 @@ class DuckDBEngine:
         self.listener: Callable[[str], None] | None = None
         self._names = 0
         self._configure()
+        self.lake: Lake = self._make_lake()
+
+    def _make_lake(self) -> Lake:
+        if self.settings.engine == "duckdb":
+            return LocalLake(self)
+        from sqlbn.engines.spark.lake import SparkLake
+
+        try:
+            return SparkLake(self)
+        except BaseException:
+            self.connection.close()
+            raise
 
     def _configure(self) -> None:
         self.execute("SET enable_progress_bar = false")
@@ -195,6 +209,7 @@ class DuckDBEngine:
 
     def close(self) -> None:
         """Close the connection and remove every file it spilled."""
+        self.lake.close()
         self.connection.close()
         self.scratch.remove()
 

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlbn.errors import OptionError
 
+ENGINES = ("duckdb", "spark")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Limits for one engine; None leaves the engine's own default."""
+    """Limits for one engine; None leaves the engine's own default.
+
+    `engine` reads the rows. Of Spark: `master` is where it runs (local[*], spark://…, yarn, sc://…
+    for Spark Connect), `spark_conf` are pairs key=value, `cluster_dir` is a folder on the cluster's
+    storage for encoded rows, which are cached on its executors otherwise; `session` is a Spark
+    session that the caller has.
+    """
 
     memory_limit: str | None = None
     threads: int | None = None
     temp_dir: str | Path | None = None
     seed: int = 0
     disk_limit: str | None = None
+    engine: str = "duckdb"
+    master: str | None = None
+    spark_conf: tuple[str, ...] = ()
+    cluster_dir: str | None = None
+    session: object = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.memory_limit is not None:
@@ -29,6 +41,18 @@ class Settings:
             size_bytes(self.disk_limit, "--disk-limit")
         if self.threads is not None and self.threads < 1:
             raise OptionError(f"--threads {self.threads}: give at least 1")
+        self._check_engine()
+
+    def _check_engine(self) -> None:
+        if self.engine not in ENGINES:
+            raise OptionError(f"--engine {self.engine}: choose one of {', '.join(ENGINES)}")
+        if self.engine != "spark":
+            for name in ("master", "spark_conf", "cluster_dir", "session"):
+                if getattr(self, name):
+                    raise OptionError(f"--{name.replace('_', '-')} goes with --engine spark")
+        for pair in self.spark_conf:
+            if "=" not in pair:
+                raise OptionError(f"--spark-conf {pair}: write key=value")
 
     @property
     def disk_bytes(self) -> int | None:

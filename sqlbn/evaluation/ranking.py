@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlbn.engines import DuckDBEngine
-from sqlbn.quoting import literal
 from sqlbn.scoring.ranking import PRECISION_UNIT, ranked_classes, ranking_sql
 
 RANKINGS = ("auc", "aoprc")
@@ -45,13 +44,11 @@ def pooled_rankings(parts: Sequence[Ranking]) -> Ranking:
 @contextmanager
 def kept(engine: DuckDBEngine, sql: str) -> Iterator[str]:
     """The rows of a query, to be read once a class: a scratch file, for there may be many."""
-    path = engine.scratch_file("judged", ".parquet")
-    file = literal(str(path))
+    found = engine.lake.keep(sql, "judged", engine.memory_bytes)
     try:
-        engine.execute(f"COPY ({sql}) TO {file} (FORMAT parquet, COMPRESSION uncompressed)")
-        yield f"read_parquet({file}, hive_partitioning = false)"
+        yield found.relation
     finally:
-        path.unlink(missing_ok=True)
+        engine.lake.forget(found)
 
 
 def rank(
@@ -61,7 +58,7 @@ def rank(
     aucs, aoprcs = [], []
     total = int(weight * weight_unit)
     for code in ranked_classes(n_classes):
-        own, mixed, precision = engine.row(ranking_sql(n_classes, code, relation, weight_unit))
+        own, mixed, precision = engine.lake.row(ranking_sql(n_classes, code, relation, weight_unit))
         if own and (other := total - own):
             # Whole numbers of any size: exact up to the division.
             aucs.append((2 * own * other - mixed) / (2 * own * other))

@@ -38,7 +38,7 @@ def evaluate_source(
         weight_sql, weight_unit = weights.value_sql("i"), 2**weights.fraction_bits
     scorer = spec.scorer(draft.prefix, source.columns)
     judged = judged_sql(scorer, source.filtered_relation, weight_sql)
-    with draft.engine.joins_as_written():
+    with draft.engine.lake.joins_as_written():
         return _evaluation(draft.engine, spec.class_names, judged, weight_unit, ranking)
 
 
@@ -52,10 +52,10 @@ def _evaluation(
     """Rows are scored once; into a scratch file where more than one query needs the scores."""
     n, started = len(classes), time.perf_counter()
     if not ranking and n <= _CLASSES_AT_ONCE:
-        sums = engine.rows(losses_sql(n, judged))
+        sums = engine.lake.rows(losses_sql(n, judged))
         return from_sums(classes, sums, time.perf_counter() - started)
     with kept(engine, rankable_sql(n, judged) if ranking else judged) as relation:
-        sums = engine.rows(losses_sql(n, f"FROM {relation}"))
+        sums = engine.lake.rows(losses_sql(n, f"SELECT * FROM {relation}"))
         result = from_sums(classes, sums, time.perf_counter() - started)
         if ranking:
             started = time.perf_counter()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlbn.encode.codebook import Codebook, categories_join_sql, code_sql, column_sql
-from sqlbn.encode.encoded import Encoded, discard, kept_codes, row_bytes
+from sqlbn.encode.encoded import Encoded, discard, row_bytes
 from sqlbn.encode.types import type_group
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import NoRowsError
@@ -90,16 +90,16 @@ def coded_rows(engine: DuckDBEngine, source: Source, scorer: Scorer) -> Encoded:
         raise NoRowsError(f"{source.label} has no row to score")
     statement = render("encode", items=items, joins=joins, relation=source.filtered_relation)
     width = row_bytes([target, *(scorer.books[v] for v in scorer.used)])
-    relation, scratch = kept_codes(engine, statement, rows * width)
+    kept = engine.lake.keep(statement, "encoded", rows * width)
     cards = (*(book.slots for book in scorer.books), target.n_values)
-    return Encoded(relation, cards, rows, weighted=False, scratch=scratch)
+    return Encoded(kept.relation, cards, rows, weighted=False, scratch=kept.scratch)
 
 
 def narrowed(
     engine: DuckDBEngine, encoded: Encoded, statement: str, books: Sequence[Codebook]
 ) -> Encoded:
     """The codes of some of the rows, as a query gives them, in place of those of all."""
-    relation, scratch = kept_codes(engine, statement, encoded.rows * row_bytes(books))
+    kept = engine.lake.keep(statement, "encoded", encoded.rows * row_bytes(books))
     discard(engine, encoded)
-    rows = int(engine.row(f"SELECT count(*) FROM {relation}")[0])
-    return replace(encoded, relation=relation, rows=rows, scratch=scratch)
+    rows = int(engine.lake.row(f"SELECT count(*) FROM {kept.relation}")[0])
+    return replace(encoded, relation=kept.relation, rows=rows, scratch=kept.scratch)

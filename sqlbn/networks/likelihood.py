@@ -184,14 +184,15 @@ def _cells(
 ) -> Iterator[tuple[Family, Array, Array]]:
     """For each family of a block the keys of the cells that occur, and their counts."""
     if block.dense:
-        counts = dense_counts(engine, block, encoded)
+        found = engine.lake.arrays(block_statement(block, encoded))
+        counts = dense_counts(block, encoded, found)
         for family, table in marginals(counts, block.variables, block.families):
             flat = table.reshape(-1)
             keys = np.flatnonzero(flat)
             yield family, keys, flat[keys]
     else:
         family = block.families[0]
-        found = engine.arrays(block_statement(_block_of(family, encoded), encoded))
+        found = engine.lake.arrays(block_statement(_block_of(family, encoded), encoded))
         yield family, found["k"], found["n"]
 
 

@@ -57,7 +57,7 @@ class AverageLoo:
             self._tables.make_implied(averaged.min_count) if averaged.min_count is not None else {}
         )
         self._droppable = sorted({v for _, others in self._implied.values() for v in others})
-        self._row = "e.rowid" if rows.scratch is None else "e.file_row_number"
+        self._row = f"e.{rows.row_number}"
         self._weight = "w" if rows.weighted else None
 
     @property
@@ -89,7 +89,7 @@ class AverageLoo:
         self._tables.drop()
 
     def _new_totals(self) -> LossTotals:
-        return LossTotals(self._engine, self._losses, len(self._order) + 1, self._n_classes)
+        return LossTotals(self._engine.lake, self._losses, len(self._order) + 1, self._n_classes)
 
     def _add_chunk(self, totals: LossTotals, first: int, stop: int) -> None:
         maxima = None

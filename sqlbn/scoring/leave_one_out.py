@@ -61,13 +61,14 @@ class LeaveOneOut:
         self._prefixes = range(d if only_whole else 0, d + 1)
         self._counts, self._order, self._losses = counts, order, losses
         self._engine, self._encoded = counts.draft.engine, counts.encoded
+        self._lake = self._engine.lake
         self._relation = rows or self._encoded.relation
         self._rotated = not any(needs_classes(loss) for loss in losses)
         self._slots = slots_of(counts.n_classes, self._rotated)
         self._tables = LooTables(counts, float(sum(class_counts)), m, self._rotated)
         self._weight = "w" if self._encoded.weighted else None
         total = self._encoded.total_sql
-        self._total = float(self._engine.row(f"SELECT {total} FROM {self._relation}")[0])
+        self._total = float(self._lake.row(f"SELECT {total} FROM {self._relation}")[0])
         self._prior_bound = self._write_prior(np.asarray(class_counts, float), m)
 
     def surface(
@@ -84,7 +85,7 @@ class LeaveOneOut:
             loss: np.zeros((0, len(self._order) + 1)) for loss in self._losses
         }
         try:
-            with self._engine.joins_as_written():
+            with self._lake.joins_as_written():
                 for k in ks:
                     for loss, values in self.losses_at(k, self._relation, self._total).items():
                         found[loss] = np.vstack([found[loss], values])
@@ -94,6 +95,7 @@ class LeaveOneOut:
                         break
         finally:
             self._tables.drop()
+            self._lake.take_back(self._prior)
             self._engine.execute(f"DROP TABLE {self._prior}")
         return found
 
@@ -109,11 +111,10 @@ class LeaveOneOut:
 
     def time_slice(self, k: int, size: int) -> None:
         """Do the work of one k' for a few rows, to see how long it takes."""
-        slice_ = self._engine.fresh_name("loo_slice")
-        self._engine.execute(f"CREATE TABLE {slice_} AS FROM {self._relation} LIMIT {size}")
-        with self._engine.joins_as_written():
-            self.losses_at(k, slice_, 1.0)
-        self._engine.execute(f"DROP TABLE {slice_}")
+        slice_ = self._lake.keep(f"SELECT * FROM {self._relation} LIMIT {size}", "loo_slice")
+        with self._lake.joins_as_written():
+            self.losses_at(k, slice_.relation, 1.0)
+        self._lake.forget(slice_)
 
     def _write_prior(self, class_counts: npt.NDArray[np.float64], m: float) -> float:
         self._prior = self._engine.fresh_name("loo_prior")
@@ -128,26 +129,23 @@ class LeaveOneOut:
     def losses_at(self, k: int, relation: str, total: float) -> dict[Loss, list[float]]:
         """For each loss its value after 0, 1, … attributes, over the rows of a relation."""
         prefixes = len(self._order) + 1
-        totals = LossTotals(self._engine, self._losses, prefixes, self._counts.n_classes)
+        totals = LossTotals(self._lake, self._losses, prefixes, self._counts.n_classes)
+        state = None
         for batch in self._batches(k):
             first = 0 if batch.is_first else batch.places.start + 1
             wanted = [p for p in range(first, batch.places.stop + 1) if p in self._prefixes]
             if wanted:
                 query = self._joined_sql(batch, k, relation, with_terms=True)
                 totals.add(query, wanted, self._weight)
-            if not batch.is_last:
-                state = self._engine.fresh_name("loo_state")
-                self._engine.execute(
-                    f"CREATE TABLE {state} AS {self._state_sql(batch, k, relation)}"
-                )
-                self._drop_state(relation)
-                relation = state
-        self._drop_state(relation)
+            if batch.is_last:
+                after = None
+            else:
+                after = self._lake.keep(self._state_sql(batch, k, relation), "loo_state")
+                relation = after.relation
+            if state is not None:
+                self._lake.forget(state)
+            state = after
         return totals.losses(total)
-
-    def _drop_state(self, relation: str) -> None:
-        if relation.startswith("sqlbn_loo_state"):
-            self._engine.execute(f"DROP TABLE {relation}")
 
     def _batches(self, k: int) -> list[Batch]:
         d, start, bound = len(self._order), 0, self._prior_bound
@@ -223,9 +221,9 @@ class LeaveOneOut:
     def _terms(self, products: Sequence[str], is_first: bool) -> dict[str, str]:
         """The terms of the losses from the products of a batch."""
         if is_first:
-            return terms(self._losses, products, "1", "0", self._rotated)
+            return terms(self._losses, products, "1", "0", self._rotated, self._lake.dialect)
         ratios = [f"start{j} * {p}" for j, p in zip(self._slots, products, strict=True)]
-        return terms(self._losses, ratios, "own", "shift", self._rotated)
+        return terms(self._losses, ratios, "own", "shift", self._rotated, self._lake.dialect)
 
     def _step_sql(
         self,

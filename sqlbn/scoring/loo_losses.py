@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.quoting import literal
 from sqlbn.scoring.query import TIE
 
@@ -29,7 +30,12 @@ def companions(loss: Loss) -> tuple[Loss, ...]:
 
 
 def terms(
-    losses: Sequence[Loss], ratios: Sequence[str], own: str, shift: str, rotated: bool
+    losses: Sequence[Loss],
+    ratios: Sequence[str],
+    own: str,
+    shift: str,
+    rotated: bool,
+    dialect: Dialect = DUCKDB,
 ) -> dict[str, str]:
     """For a prefix of the attributes: expressions to keep for every row, by a short name.
 
@@ -45,7 +51,7 @@ def terms(
         others = " + ".join(f"pow({r} / ({total}), 2)" for r in ratios) or "0"
         found["b"] = f"{others} + pow(1 - {own} / ({total}), 2)"
     if any(needs_classes(loss) for loss in losses):
-        top = f"greatest({', '.join(ratios)}) * {literal(1 - TIE)}"
+        top = f"{dialect.greatest(ratios)} * {literal(1 - TIE)}"
         cases = " ".join(f"WHEN {r} >= {top} THEN {j}" for j, r in enumerate(ratios))
         found["h"] = f"CASE {cases} END::USMALLINT"
     return found

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.packing import packed_sql
+from sqlbn.engines.local_lake import LocalLake
 from sqlbn.quoting import literal
 
 Array = npt.NDArray[Any]
@@ -133,6 +134,7 @@ class LooTables:
         if table.scratch is not None:
             table.scratch.unlink(missing_ok=True)
         else:
+            self._engine.lake.take_back(table.relation)
             self._engine.execute(f"DROP TABLE {table.relation}")
 
     # -- making ------------------------------------------------------------------------------
@@ -149,7 +151,9 @@ class LooTables:
 
     def _put(self, table: Any, bound: float) -> LooTable:
         used = sum(t.n_bytes for t in self._tables.values() if t.scratch is None)
-        if used + table.nbytes > _MEMORY_SHARE * self._engine.memory_bytes:
+        is_crowded = used + table.nbytes > _MEMORY_SHARE * self._engine.memory_bytes
+        # Only tables are lent to another lake.
+        if is_crowded and isinstance(self._engine.lake, LocalLake):
             import pyarrow.parquet as pq
 
             path = self._engine.scratch_file("loo", ".parquet")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.engines import DuckDBEngine
+from sqlbn.engines.lake import Lake
 from sqlbn.scoring.confusion import matthews
 from sqlbn.scoring.loo_losses import Loss, finished, total_sql
 
@@ -15,10 +15,8 @@ from sqlbn.scoring.loo_losses import Loss, finished, total_sql
 class LossTotals:
     """Sums for every loss and prefix of the attributes; queries have columns y, w, e0, e1, …"""
 
-    def __init__(
-        self, engine: DuckDBEngine, losses: Sequence[Loss], n_prefixes: int, n_classes: int
-    ) -> None:
-        self._engine, self._losses, self._n_classes = engine, losses, n_classes
+    def __init__(self, lake: Lake, losses: Sequence[Loss], n_prefixes: int, n_classes: int) -> None:
+        self._lake, self._losses, self._n_classes = lake, losses, n_classes
         self._sums: dict[Loss, npt.NDArray[np.float64]] = {
             loss: np.zeros(n_prefixes) for loss in losses
         }
@@ -30,22 +28,22 @@ class LossTotals:
             self._add_confusion(query, prefixes, weight)
             return
         items = [total_sql(loss, p, weight) for loss in self._losses for p in prefixes]
-        values = iter(self._engine.row(f"SELECT {', '.join(items)} FROM ({query})"))
+        values = iter(self._lake.row(f"SELECT {', '.join(items)} FROM ({query})"))
         for loss in self._losses:
             for p in prefixes:
                 self._sums[loss][p] += float(next(values))
 
     def _add_confusion(self, query: str, prefixes: Sequence[int], weight: str | None) -> None:
         """Losses that need confusion matrices: predictions are kept, then counted by prefix."""
-        table = self._engine.fresh_name("loo_classes")
-        self._engine.execute(f"CREATE TABLE {table} AS {query}")
+        kept = self._lake.keep(query, "loo_classes")
+        table = kept.relation
         count = f"sum({weight})" if weight else "count(*)"
         for p in prefixes:
-            for y, h, n in self._engine.rows(f"SELECT y, h{p}, {count} FROM {table} GROUP BY ALL"):
+            for y, h, n in self._lake.rows(f"SELECT y, h{p}, {count} FROM {table} GROUP BY ALL"):
                 self._confusion[p, y, h] += float(n)
-            squared = self._engine.row(f"SELECT {total_sql('rmse', p, weight)} FROM {table}")
+            squared = self._lake.row(f"SELECT {total_sql('rmse', p, weight)} FROM {table}")
             self._sums["rmse"][p] += float(squared[0])
-        self._engine.execute(f"DROP TABLE {table}")
+        self._lake.forget(kept)
 
     def losses(self, total: float) -> dict[Loss, list[float]]:
         """Every loss by prefix; `total` is the weight of all rows."""

@@ -36,7 +36,7 @@ class RowStream:
         self._engine, self._encoded = engine, encoded
         self.block, self.rows = block, encoded.rows
         self.position = 0  # rows given out so far, over all turns
-        self._key = "rowid" if encoded.scratch is None else "file_row_number"
+        self._key = encoded.row_number
         self._type = np.min_scalar_type(max(encoded.cards))
         width = self._type.itemsize * len(encoded.cards)
         self._most = max(block, int(_MEMORY_SHARE * engine.memory_bytes / width))

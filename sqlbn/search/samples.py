@@ -58,7 +58,7 @@ class Samples:
         plainer, but with a condition on the row's number it trips DuckDB 2.0's optimiser.
         """
         encoded, name = self._encoded, self._engine.fresh_name("encoded")
-        key = "rowid" if encoded.scratch is None else "file_row_number"
+        key = encoded.row_number
         shuffle = shuffle_sql(key, self._engine.settings.seed)
         likely = (size + 8 * math.sqrt(size) + 64) / encoded.rows
         self._engine.execute(

@@ -70,11 +70,13 @@ def _pattern(path: str) -> str:
     return path if is_remote(path) else "".join(f"[{c}]" if c in "*?[" else c for c in path)
 
 
-def _sized(files: Sequence[str]) -> tuple[SourceFile, ...]:
+def sized(files: Sequence[str]) -> tuple[SourceFile, ...]:
+    """The files with their sizes; 0 where only the engine knows."""
     return tuple(SourceFile(f, 0 if is_remote(f) else Path(f).stat().st_size) for f in files)
 
 
-def _label(files: Sequence[str]) -> str:
+def label_of(files: Sequence[str]) -> str:
+    """What messages call some files."""
     return files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
 
 
@@ -92,8 +94,8 @@ def parquet_source(
     return Source(
         relation=relation,
         columns=dict(engine.columns(relation)),
-        label=_label(files),
-        files=_sized(files),
+        label=label_of(files),
+        files=sized(files),
         row_key=parquet_row_key(),
     )
 
@@ -169,7 +171,7 @@ def csv_source(engine: DuckDBEngine, files: Sequence[str], used: Callable[[str],
     return Source(
         relation=relation,
         columns=dict(engine.columns(relation)),
-        label=_label(files),
-        files=_sized(files),
+        label=label_of(files),
+        files=sized(files),
         rescannable=False,
     )

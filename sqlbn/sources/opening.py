@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from sqlbn.engines import DuckDBEngine
+from sqlbn.engines.local_lake import LocalLake
 from sqlbn.errors import ColumnError, EngineError, OptionError, SourceError
 from sqlbn.quoting import identifier, literal, qualified
 from sqlbn.sources.files import csv_source, expand, file_format, is_remote, parquet_source
@@ -29,6 +31,9 @@ def open_source(
 
     `used` says which columns matter: files may disagree about the others.
     """
+    lake = engine.lake
+    if not isinstance(lake, LocalLake):
+        return _open_in_spark(engine, data, table, query, where, used)
     paths = _paths(data)
     if paths is None:
         if table is not None or query is not None:
@@ -39,6 +44,34 @@ def open_source(
     if not source.columns:
         raise SourceError(f"{source.label} has no columns")
     return with_where(engine, source, where) if where is not None else source
+
+
+def _open_in_spark(
+    engine: DuckDBEngine,
+    data: Any,
+    table: str | None,
+    query: str | None,
+    where: str | None,
+    used: Callable[[str], bool],
+) -> Source:
+    from sqlbn.engines.spark.lake import SparkLake
+    from sqlbn.sources import spark
+
+    lake = engine.lake
+    assert isinstance(lake, SparkLake)
+    spark.check_database_options(table, query)
+    paths = _paths(data)
+    if paths is not None:
+        source = spark.open_files(engine, lake, paths, used)
+    elif spark.is_frame(data):
+        source = spark.open_frame(engine, lake, data)
+    else:
+        held = _object_source(engine, data)
+        with_rows = engine.arrow(held.select("*"))
+        source = replace(spark.open_frame(engine, lake, with_rows), label=held.label)
+    if not source.columns:
+        raise SourceError(f"{source.label} has no columns")
+    return spark.with_where(engine, lake, source, where) if where is not None else source
 
 
 def _paths(data: Any) -> list[str] | None:

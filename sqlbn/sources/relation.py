@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass, replace
 
 from sqlbn.engines import DuckDBEngine
+from sqlbn.engines.local_lake import LocalLake
 from sqlbn.errors import ColumnError
 from sqlbn.quoting import identifier, literal
 
@@ -26,6 +27,7 @@ class Source:
     whatever the number of threads; None where the engine cannot tell. `rescannable` is False
     where every scan would parse everything anew (CSV, a query) or cannot be repeated. `ordered` is
     False where several threads would mix up the rows. `hidden` are columns that are not the user's.
+    `numbered` is the same relation where only that one has the `row_key`.
     """
 
     relation: str
@@ -37,6 +39,7 @@ class Source:
     ordered: bool = True
     where: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    numbered: str | None = None
 
     def column(self, name: str, role: str = "column") -> str:
         """The exact spelling of a column; engines ignore case, so we do where it is unambiguous."""
@@ -67,6 +70,11 @@ class Source:
         return f"SELECT {items} FROM {self.relation} {self.where_sql}".rstrip()
 
     @property
+    def numbered_relation(self) -> str:
+        """The relation in which rows have their `row_key`."""
+        return self.numbered or self.relation
+
+    @property
     def filtered_relation(self) -> str:
         """The rows as something that can stand behind FROM, filters applied."""
         return f"({self.select('*')})" if self.where else self.relation
@@ -83,6 +91,12 @@ def staged(engine: DuckDBEngine, source: Source, columns: list[str] | None = Non
     Only the named columns are kept.
     """
     names = columns if columns is not None else list(source.columns)
+    if not isinstance(engine.lake, LocalLake):
+        from sqlbn.engines.spark.lake import SparkLake
+        from sqlbn.sources.spark import staged_in_lake
+
+        assert isinstance(engine.lake, SparkLake)
+        return staged_in_lake(engine, engine.lake, source, names)
     path = engine.scratch_file("staged", ".parquet")
     items = ", ".join(identifier(n) for n in names) or "1 AS nothing"
     # No compression: the file is read many times and lives for minutes.

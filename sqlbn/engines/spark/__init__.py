@@ -1,0 +1,1 @@
+"""Spark SQL as a lake: needs the extra `sqlbn[spark]`."""

@@ -1,0 +1,208 @@
+"""The lake that Spark reads: statements over rows run on its cluster, counts come back."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlbn.dialects import SPARK, Dialect
+from sqlbn.engines.lake import Arrays, Kept
+from sqlbn.engines.spark.errors import translate
+from sqlbn.engines.spark.session import open_session
+from sqlbn.engines.spark.spelling import spelled, view_of
+from sqlbn.engines.spark.types import without_unsigned
+from sqlbn.errors import SqlbnError
+from sqlbn.outfiles import output_format
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from sqlbn.engines.duck import DuckDBEngine
+
+# A lent table up to this size goes whole to every executor; a larger one is shuffled.
+_BROADCAST_BYTES = 256 * 2**20
+# Statements that run at the same time: a cluster has room beside a small one.
+_AT_ONCE = 4
+
+
+class SparkLake:
+    """Views of one session: sources, kept rows, and tables of the model that were lent."""
+
+    dialect: Dialect = SPARK
+    block_cells = 1 << 14
+
+    def __init__(self, engine: DuckDBEngine) -> None:
+        self._engine = engine
+        self.session = open_session(engine.settings)
+        self._views: set[str] = set()
+        self._cached: dict[str, DataFrame] = {}
+        self._folders: dict[str, str] = {}
+        self._run = uuid.uuid4().hex[:12]
+
+    # -- statements ----------------------------------------------------------------------------
+
+    def frame(self, sql: str) -> DataFrame:
+        """The rows of a statement, still to be computed."""
+        if self._engine.listener is not None:
+            self._engine.listener(sql)
+        with _translated():
+            return self.session.sql(spelled(sql, self._lend))
+
+    def arrow(self, sql: str) -> pa.Table:
+        return _collected(self.frame(sql))
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        columns = [column.to_pylist() for column in self.arrow(sql).columns]
+        return list(zip(*columns, strict=True))
+
+    def row(self, sql: str) -> tuple[Any, ...]:
+        return self.rows(sql)[0]
+
+    def arrays(self, sql: str) -> Arrays:
+        return self._as_arrays(self.arrow(sql))
+
+    def all_arrays(self, statements: Sequence[str]) -> Iterator[Arrays]:
+        # Statements are read here, one by one: only the work of the cluster goes on at once.
+        frames = [self.frame(sql) for sql in statements]
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            yield from map(self._as_arrays, pool.map(_collected, frames))
+
+    def _as_arrays(self, table: pa.Table) -> Arrays:
+        view = self._engine.register(table)
+        try:
+            return self._engine.arrays(f"FROM {view}")
+        finally:
+            self._engine.unregister(view)
+
+    @contextmanager
+    def batches(self, sql: str) -> Iterator[pa.RecordBatchReader]:
+        with self.arrow(sql).to_reader(100_000) as reader:
+            yield reader
+
+    @contextmanager
+    def brought(self, sql: str) -> Iterator[str]:
+        view = self._engine.register(self.arrow(sql))
+        try:
+            yield view
+        finally:
+            self._engine.unregister(view)
+
+    # -- rows that are kept --------------------------------------------------------------------
+
+    def keep(self, statement: str, stem: str, size: int = 0, numbered: bool = False) -> Kept:
+        name, frame = self._engine.fresh_name(stem), self.frame(statement)
+        with _translated():
+            if self._engine.settings.cluster_dir is not None:
+                folder = self._new_folder(name)
+                frame.write.parquet(folder)
+                frame = self.session.read.parquet(folder)
+            else:
+                frame = self._cached[name] = frame.persist()
+                frame.count()
+        self.show(name, frame)
+        return Kept(name)
+
+    def _new_folder(self, name: str) -> str:
+        root = str(self._engine.settings.cluster_dir).rstrip("/")
+        self._folders[name] = f"{root}/sqlbn-{self._run}/{name}"
+        return self._folders[name]
+
+    def show(self, name: str, frame: DataFrame) -> None:
+        """Give rows a name that statements can use."""
+        frame.createOrReplaceTempView(name)
+        self._views.add(name)
+
+    def forget(self, kept: Kept) -> None:
+        self._remove(kept.relation)
+
+    def _remove(self, name: str) -> None:
+        if name not in self._views:
+            return
+        self._views.discard(name)
+        with _translated():
+            self.session.catalog.dropTempView(name)
+            cached = self._cached.pop(name, None)
+            if cached is not None:
+                cached.unpersist()
+            folder = self._folders.pop(name, None)
+            if folder is not None:
+                self._remove_folder(folder)
+
+    def _remove_folder(self, folder: str) -> None:
+        """Remove files on the cluster's storage, through whatever file system it is."""
+        if "://" not in folder:
+            import shutil
+
+            shutil.rmtree(folder, ignore_errors=True)
+            return
+        gateway = getattr(self.session, "_jvm", None)
+        if gateway is None:  # over Spark Connect there is no way to the file system but SQL
+            self.session.createDataFrame([], "gone INT").write.mode("overwrite").parquet(folder)
+            return
+        path = gateway.org.apache.hadoop.fs.Path(folder)
+        conf = self.session._jsc.hadoopConfiguration()
+        path.getFileSystem(conf).delete(path, True)
+
+    # -- tables of the model -------------------------------------------------------------------
+
+    def _lend(self, table: str) -> str:
+        """The view that stands for a table of the model's database, made when first named."""
+        name = view_of(table)
+        if name not in self._views:
+            rows = without_unsigned(self._engine.arrow(f"FROM {table}"))
+            with _translated():
+                frame = self.session.createDataFrame(rows)
+                if rows.nbytes <= _BROADCAST_BYTES:
+                    frame = frame.hint("broadcast")
+            self.show(name, frame)
+        return name
+
+    def take_back(self, table: str) -> None:
+        self._remove(view_of(table))
+
+    # -- scoring -------------------------------------------------------------------------------
+
+    @contextmanager
+    def joins_as_written(self) -> Iterator[None]:
+        """Spark keeps the order of joins unless it is told to look for one."""
+        yield
+
+    @contextmanager
+    def in_order(self, already: bool) -> Iterator[None]:
+        """Rows have no order here but by a column."""
+        yield
+
+    def write(self, sql: str, path: Path) -> int:
+        form = output_format(path)
+        frame = self.frame(sql)
+        with _translated():
+            writer = frame.write.mode("errorifexists")
+            if form == "csv":
+                writer = writer.option("header", "true")
+            writer.format(form).save(str(path))
+            return int(self.session.read.format(form).load(str(path)).count())
+
+    def close(self) -> None:
+        for name in list(self._views):
+            self._remove(name)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Spark's errors as ours."""
+    try:
+        yield
+    except (SqlbnError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        raise translate(error) from error
+
+
+def _collected(frame: DataFrame) -> pa.Table:
+    with _translated():
+        return frame.toArrow()

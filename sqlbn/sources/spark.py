@@ -1,0 +1,251 @@
+"""Sources that Spark reads: files by path or URL, tables of its catalog, data frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from sqlbn.engines import DuckDBEngine
+from sqlbn.engines.spark.errors import first_line, translate
+from sqlbn.engines.spark.lake import SparkLake
+from sqlbn.engines.spark.types import model_type, without_unsigned
+from sqlbn.errors import ColumnError, OptionError, SourceError
+from sqlbn.quoting import identifier
+from sqlbn.scoring.names import RESERVED
+from sqlbn.sources.files import (
+    expand,
+    file_format,
+    is_remote,
+    label_of,
+    parquet_source,
+    sized,
+)
+from sqlbn.sources.relation import Source
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# A table of Spark's catalog: table:catalog.schema.name
+TABLE = "table:"
+_ROW = f"{RESERVED}row_key"
+_PATH = f"{RESERVED}path"
+_OWN = f"{RESERVED}own"
+# Rows of one file; the number of the file stands above them.
+_ROWS_A_FILE = 2**40
+
+
+def open_files(
+    engine: DuckDBEngine, lake: SparkLake, paths: Sequence[str], used: Callable[[str], bool]
+) -> Source:
+    """Files or a table, by name."""
+    if any(path.startswith(TABLE) for path in paths):
+        if len(paths) > 1:
+            raise SourceError("give one table of Spark's catalog at a time")
+        name = paths[0].removeprefix(TABLE)
+        return _shown(engine, lake, _read(lambda: lake.session.table(name), name), name)
+    files = [file for path in paths for file in _files_of(path)]
+    formats = {file_format(file) if not is_remote(file) else _remote_format(file) for file in files}
+    if len(formats) > 1:
+        raise SourceError(f"the files are of several formats ({', '.join(sorted(formats))})")
+    form = formats.pop()
+    if form == "database":
+        raise SourceError(
+            f"{files[0]!r} is a DuckDB database, which Spark cannot read; "
+            "use --engine duckdb, or COPY the table to Parquet"
+        )
+    frame = _read(lambda: _reader(lake, form, files).load([_address(f) for f in files]), files[0])
+    types = None
+    if form == "parquet" and not any(map(is_remote, files)):
+        # The same checks and the same types as without Spark.
+        types = parquet_source(engine, files, used).columns
+    return _shown(engine, lake, frame, label_of(files), files, types)
+
+
+def open_frame(engine: DuckDBEngine, lake: SparkLake, data: Any) -> Source:
+    """A Spark data frame, or an Arrow table, which is sent to the cluster."""
+    import pyarrow as pa
+
+    if isinstance(data, pa.Table):
+        return _sent(engine, lake, data)
+    return _shown(engine, lake, data, "the DataFrame")
+
+
+def is_frame(data: Any) -> bool:
+    """Whether these are rows of a Spark session."""
+    return type(data).__module__.startswith("pyspark.") and type(data).__name__ == "DataFrame"
+
+
+def with_where(engine: DuckDBEngine, lake: SparkLake, source: Source, where: str) -> Source:
+    """The rows for which the user's condition holds, in Spark's own SQL."""
+    from dataclasses import replace
+
+    def narrowed(relation: str) -> str:
+        name = engine.fresh_name("source")
+        lake.show(name, lake.session.table(relation).where(where))
+        return name
+
+    try:
+        return replace(
+            source,
+            relation=narrowed(source.relation),
+            numbered=narrowed(source.numbered) if source.numbered is not None else None,
+        )
+    except Exception as error:
+        raise ColumnError(f"--where {where!r} cannot be used: {first_line(error)}") from error
+
+
+def staged_in_lake(
+    engine: DuckDBEngine, lake: SparkLake, source: Source, columns: Sequence[str]
+) -> Source:
+    """Rows without a number, kept with one."""
+    items = ", ".join(identifier(name) for name in columns) or "1 AS nothing"
+    kept = lake.keep(
+        source.select(f"{items}, monotonically_increasing_id() AS {identifier(_ROW)}"), "staged"
+    )
+    name = engine.fresh_name("source")
+    lake.show(name, lake.session.table(kept.relation).drop(_ROW))
+    return Source(
+        relation=name,
+        columns={n: source.columns[n] for n in columns},
+        label=source.label,
+        files=source.files,
+        row_key=identifier(_ROW),
+        numbered=kept.relation,
+    )
+
+
+def _files_of(path: str) -> list[str]:
+    """What Spark is to read: files here are listed here, others by Spark itself."""
+    return [path] if is_remote(path) else expand([path])
+
+
+def _remote_format(path: str) -> str:
+    lower = path.lower().rstrip("/*")
+    return "csv" if lower.endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")) else "parquet"
+
+
+def _address(file: str) -> str:
+    # A bare path would be looked for on the cluster's default file system.
+    return file if is_remote(file) else _escaped(f"file://{Path(file).absolute()}")
+
+
+def _escaped(path: str) -> str:
+    """A path in which Hadoop takes no character for a pattern."""
+    return "".join(f"\\{c}" if c in "*?[]{}" else c for c in path)
+
+
+def _reader(lake: SparkLake, form: str, files: Sequence[str]) -> Any:
+    reader = lake.session.read.format(form)
+    base = _hive_root(files)
+    if base is not None:
+        reader = reader.option("basePath", base)
+    if form == "csv":
+        tabs = files[0].lower().endswith((".tsv", ".tsv.gz", ".txt"))
+        reader = reader.options(header=True, inferSchema=True, sep="\t" if tabs else ",")
+    return reader
+
+
+def _hive_root(files: Sequence[str]) -> str | None:
+    """The folder above the first `name=value` of hive partitions."""
+    parts = Path(files[0]).parts[:-1] if not is_remote(files[0]) else files[0].split("/")[:-1]
+    for place, part in enumerate(parts):
+        if "=" in part:
+            if is_remote(files[0]):
+                return "/".join(parts[:place])
+            return f"file://{Path(*parts[:place]).absolute()}"
+    return None
+
+
+def _read(make: Callable[[], DataFrame], what: str) -> DataFrame:
+    try:
+        frame = make()
+        _ = frame.schema  # a Connect server looks only when it is asked
+        return frame
+    except Exception as error:
+        found = translate(error)
+        if isinstance(found, SourceError):
+            raise found from error
+        raise SourceError(f"Spark cannot read {what}: {first_line(error)}") from error
+
+
+def _shown(
+    engine: DuckDBEngine,
+    lake: SparkLake,
+    frame: DataFrame,
+    label: str,
+    files: Sequence[str] = (),
+    types: dict[str, str] | None = None,
+) -> Source:
+    name = engine.fresh_name("source")
+    lake.show(name, frame)
+    found = {f.name: model_type(f.dataType.simpleString()) for f in frame.schema.fields}
+    columns = {n: (types or {}).get(n, t) for n, t in found.items()}
+    numbered = _numbered(engine, lake, frame, files) if files else None
+    return Source(
+        relation=name,
+        columns=columns,
+        label=label,
+        files=sized(files),
+        row_key=identifier(_ROW) if numbered is not None else None,
+        numbered=numbered,
+    )
+
+
+def _numbered(
+    engine: DuckDBEngine, lake: SparkLake, frame: DataFrame, files: Sequence[str]
+) -> str | None:
+    """The rows with a number each: that of their file, in order of the paths, then their own."""
+    import pyarrow as pa
+    from pyspark.sql import functions as F  # noqa: N812
+
+    if not any(f.lower().endswith((".parquet", ".pq", ".parq")) for f in files) and not any(
+        map(is_remote, files)
+    ):
+        return None
+    place = {os.path.abspath(f): i for i, f in enumerate(files) if not is_remote(f)}  # noqa: PTH100
+    read = frame.inputFiles()
+    if len(place) == len(files):
+        order = [place[unquote(uri.removeprefix("file:")).replace("///", "/")] for uri in read]
+    else:
+        order = sorted(range(len(read)), key=read.__getitem__)
+    listed = pa.table({_PATH: read, "place": pa.array(order, pa.int64())})
+    numbers = lake.session.createDataFrame(listed)
+    name = engine.fresh_name("numbered")
+    joined = frame.withColumn(_PATH, F.col("_metadata.file_path")).withColumn(
+        _OWN, F.col("_metadata.row_index")
+    )
+    row = F.col("place") * _ROWS_A_FILE + F.col(_OWN)
+    lake.show(
+        name,
+        joined.join(F.broadcast(numbers), _PATH).withColumn(_ROW, row).drop(_PATH, "place", _OWN),
+    )
+    return name
+
+
+def _sent(engine: DuckDBEngine, lake: SparkLake, data: Any) -> Source:
+    import pyarrow as pa
+
+    numbers = pa.array(range(data.num_rows), pa.int64())
+    sent = without_unsigned(data.append_column(_ROW, numbers))
+    frame = lake.session.createDataFrame(sent)
+    name, numbered = engine.fresh_name("source"), engine.fresh_name("numbered")
+    lake.show(numbered, frame)
+    lake.show(name, frame.drop(_ROW))
+    view = engine.register(data.slice(0, 0))
+    try:
+        columns = dict(engine.columns(view))
+    finally:
+        engine.unregister(view)
+    return Source(name, columns, "the Table", row_key=identifier(_ROW), numbered=numbered)
+
+
+def check_database_options(table: str | None, query: str | None) -> None:
+    """An error where an option speaks of a DuckDB database."""
+    if table is not None or query is not None:
+        raise OptionError(
+            "--table and --query go with a DuckDB database file; "
+            "a table of Spark's catalog is the DATA table:NAME"
+        )
