@@ -2,7 +2,7 @@
 SELECT
   {{ by | join(", ") }}
   {% for name in carried %}
-  , any_value({{ name }}) AS {{ name }}
+  , {{ name.any }} AS {{ name.alias }}
   {% endfor %}
   {% for sum in sums %}
   , {{ sum.sql }} AS {{ sum.alias }}

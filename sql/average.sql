@@ -6,17 +6,14 @@ SELECT
   {{ key.alias }},
   {% endfor %}
   {% for j in classes %}
-  ln(greatest(z{{ j }}[1] + COALESCE(z{{ j }}[2] * exp((ranks[2] - ranks[1]) * {{ step }}), 0), {{ least }})) AS {{ names.score }}{{ j }}{{ "," if not loop.last }}
+  {{ logs[j] }} AS {{ names.score }}{{ j }}{{ "," if not loop.last }}
   {% endfor %}
 FROM (
   SELECT
     {% for key in identity %}
-    any_value({{ key.alias }}) AS {{ key.alias }},
+    {{ key.any }} AS {{ key.alias }},
     {% endfor %}
-    max({{ names.rank }}, 2) AS ranks
-    {% for j in classes %}
-    , arg_max(z{{ j }}, {{ names.rank }}, 2) AS z{{ j }}
-    {% endfor %}
+    {{ tops | join("\n    , ") }}
   FROM ({{ sums }})
   GROUP BY {{ names.row }}
 )

@@ -3,15 +3,15 @@ SELECT
   {{ names.row }},
   {{ names.rank }},
   {% for key in identity %}
-  any_value({{ key.alias }}) AS {{ key.alias }},
+  {{ key.any }} AS {{ key.alias }},
   {% endfor %}
   {% for j in classes %}
-  sum(exp({{ names.score }}{{ j }} - {{ names.step }} * {{ step }})) AS z{{ j }}{{ "," if not loop.last }}
+  sum({{ powers[j] }}) AS z{{ j }}{{ "," if not loop.last }}
   {% endfor %}
 FROM (
   SELECT *, {{ names.level }}::BIGINT * {{ level_step }} + {{ names.step }} AS {{ names.rank }}
   FROM (
-    SELECT *, floor(greatest({{ scores | join(", ") }}) / {{ step }})::BIGINT AS {{ names.step }}
+    SELECT *, floor({{ top }} / {{ step }})::BIGINT AS {{ names.step }}
     FROM ({{ terms }})
   )
 )

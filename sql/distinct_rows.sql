@@ -9,7 +9,7 @@ SELECT
   , {{ code.sql }} AS {{ code.alias }}
   {% endfor %}
 FROM (
-  SELECT *, row_number() OVER () AS {{ names.row }}
+  SELECT *, {{ row }} AS {{ names.row }}
   FROM (SELECT DISTINCT {{ distinct | join(", ") }} FROM ({{ coded }}))
 ) AS s
 {% for join in joins %}

@@ -1,7 +1,7 @@
 {# Scored rows with what the log odds of any class are made of: the highest score, whose it is, and
    the logarithm of the sum of all others. #}
 SELECT
-  * EXCLUDE ({{ names.second }}),
+  {{ kept }},
   {{ names.second }} + ln({% for j in classes %}{{ " + " if not loop.first }}CASE {{ names.best }} WHEN {{ j }} THEN 0 ELSE exp({{ names.score }}{{ j }} - {{ names.second }}) END{% endfor %}) AS {{ names.rest }}
 FROM (
   SELECT
@@ -11,6 +11,6 @@ FROM (
     SELECT
       *,
       CASE {{ names.highest }} {% for j in classes %}WHEN {{ names.score }}{{ j }} THEN {{ j }} {% endfor %}END AS {{ names.best }}
-    FROM (SELECT *, greatest({{ scores | join(", ") }}) AS {{ names.highest }} FROM ({{ judged }}))
+    FROM (SELECT *, {{ top }} AS {{ names.highest }} FROM ({{ judged }}))
   )
 )

@@ -1,6 +1,6 @@
 {# Codes give way to one packed key a factor: what a join does not need is not carried through it. #}
 SELECT
-  *{{ " EXCLUDE (" ~ codes | join(", ") ~ ")" if codes }}
+  {{ kept }}
   {% for key in keys %}
   , {{ key.sql }} AS {{ key.alias }}
   {% endfor %}

@@ -20,7 +20,7 @@ FROM (
     FROM (
       SELECT *{% for j in classes %}, exp({{ names.score }}{{ j }} - {{ names.top }}) AS {{ names.weight }}{{ j }}{% endfor %}
 
-      FROM (SELECT *, greatest({{ scores | join(", ") }}) AS {{ names.top }} FROM ({{ scored }}))
+      FROM (SELECT *, {{ top }} AS {{ names.top }} FROM ({{ scored }}))
     )
   )
 )

@@ -1,15 +1,15 @@
 {# Log scores to probabilities, through the largest score so that nothing under- or overflows. #}
 SELECT
-  * EXCLUDE ({{ inner_names | join(", ") }})
+  {{ kept }}
   , CAST(CASE {% for c in classes %}WHEN {{ names.score }}{{ loop.index0 }} >= {{ names.top }} - {{ tie }} THEN {{ c.value }} {% endfor %}END AS {{ target_type }}) AS prediction
   {% for c in classes %}
   , {{ names.weight }}{{ loop.index0 }} / {{ total }} AS {{ c.column }}
   {% endfor %}
 FROM (
-  SELECT *{% for c in classes %}, exp({{ names.score }}{{ loop.index0 }} - {{ names.top }}) AS {{ names.weight }}{{ loop.index0 }}{% endfor %}
+  SELECT *{% for c in classes %}, {{ c.weight }} AS {{ names.weight }}{{ loop.index0 }}{% endfor %}
 
   FROM (
-    SELECT *, greatest({{ scores | join(", ") }}) AS {{ names.top }}
+    SELECT *, {{ top }} AS {{ names.top }}
     FROM ({{ scored }})
   )
 )

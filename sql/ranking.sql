@@ -17,7 +17,7 @@ FROM (
       odds,
       sum(own) OVER above AS own,
       sum(other) OVER above AS other,
-      odds - lead(odds) OVER above AS gap
+      odds - {{ next_odds }} AS gap
     FROM (
       SELECT
         odds,

@@ -1,6 +1,6 @@
 {# Every row with the scores of the row that stands for all of its kind. #}
 SELECT
-  r.* EXCLUDE ({{ spent | join(", ") }})
+  {{ kept }}
   {% for score in scores %}
   , t.{{ score }}
   {% endfor %}

@@ -1,6 +1,6 @@
 {# A few factors joined and added to the log scores; their keys end here. #}
 SELECT
-  s.* EXCLUDE ({{ spent | join(", ") }})
+  {{ kept }}
   {% for sum in sums %}
   , {{ sum }} AS {{ names.score }}{{ loop.index0 }}
   {% endfor %}

@@ -20,9 +20,8 @@ FROM (
       {% for key in packed %}
       , {{ key.sql }} AS {{ key.alias }}
       {% endfor %}
-      , [{{ turns | join(", ") }}] AS {{ names.base }}
     FROM ({{ coded }})
   )
-  CROSS JOIN range(1, {{ turns | length + 1 }}) AS t({{ names.turn }})
+  CROSS JOIN {{ turns }}
 ) AS k
-JOIN {{ table }} AS p ON p.key = k.{{ names.base }}[k.{{ names.turn }}]
+JOIN {{ table }} AS p ON p.key = {{ start }}

@@ -17,6 +17,12 @@ class Dialect:
     name = "duckdb"
     # Categories that are looked up by an expression; more of them are joined.
     inline_categories = 1000
+    # Whether there are lists of values, to be looked up by place.
+    has_lists = True
+
+    def try_cast(self, value: str, kind: str) -> str:
+        """A value as another type; NULL where it cannot be."""
+        return f"TRY_CAST({value} AS {kind})"
 
     def is_nan(self, value: str) -> str:
         """Whether a DOUBLE is NaN, also where the engine believes that it cannot be.
@@ -36,14 +42,24 @@ class Dialect:
 
     def item(self, listed: str, place: str) -> str:
         """The item of a list at a place, the first at 0."""
-        return f"{listed}[{place} + 1]"
+        return self.nth(listed, f"{place} + 1")
+
+    def nth(self, listed: str, place: str) -> str:
+        """The item of a list at a place, the first at 1; NULL past the end."""
+        return f"{listed}[{place}]"
+
+    def numbers(self, count: int, name: str) -> str:
+        """A relation of the whole numbers from 1 on, in a column of that name."""
+        return f"range(1, {count + 1}) AS t({name})"
 
     def greatest(self, items: Sequence[str]) -> str:
         """The largest of some values that are not NULL."""
         return f"greatest({', '.join(items)})"
 
-    def without(self, columns: Sequence[str], relation: str | None = None) -> str:
-        """All columns but some."""
+    def without(
+        self, columns: Sequence[str], relation: str | None = None, among: Sequence[str] = ()
+    ) -> str:
+        """All columns but some; `among` has all, or more, where a dialect has to list them."""
         everything = f"{relation}.*" if relation else "*"
         return f"{everything} EXCLUDE ({', '.join(columns)})" if columns else everything
 
@@ -65,9 +81,35 @@ class Dialect:
         far = f"CASE WHEN {moment} > TIMESTAMP '1970-01-01' THEN 'inf' ELSE '-inf' END::DOUBLE"
         return f"CASE WHEN isinf({moment}) THEN {far} ELSE epoch_us({moment})::DOUBLE END"
 
+    def microseconds_of_day(self, column: str) -> str:
+        """A time of day as a DOUBLE: microseconds since midnight; NULL where it is none."""
+        return f"epoch_us(TRY_CAST({column} AS TIME))::DOUBLE"
+
+    def cut(self, bound: float, sql_type: str) -> str:
+        """A bound on the axis of a numeric column of that type."""
+        return literal(bound)
+
     def two_highest(self, value: str, rank: str) -> str:
         """The values at the two highest ranks of a group, as a list."""
+        if value == rank:
+            return f"max({rank}, 2)"
         return f"arg_max({value}, {rank}, 2)"
+
+    def any_value(self, value: str) -> str:
+        """The value of a group whose rows all have the same."""
+        return f"any_value({value})"
+
+    def exp(self, value: str) -> str:
+        """The exponential of a number that may be far below 0."""
+        return f"exp({value})"
+
+    def row_identity(self, keys: Sequence[str], columns: Sequence[str]) -> str:
+        """What tells rows apart that differ; `keys` are their `columns` packed into few."""
+        return "row_number() OVER ()"
+
+    def lead(self, value: str, window: str, order: str) -> str:
+        """The value of the next row; `window` has that order, and a frame."""
+        return f"lead({value}) OVER {window}"
 
 
 class SparkDialect(Dialect):
@@ -89,10 +131,15 @@ class SparkDialect(Dialect):
     def item(self, listed: str, place: str) -> str:
         return f"get({listed}, CAST({place} AS INTEGER))"
 
+    def nth(self, listed: str, place: str) -> str:
+        return f"get({listed}, CAST({place} AS INTEGER) - 1)"
+
     def greatest(self, items: Sequence[str]) -> str:
         return items[0] if len(items) == 1 else super().greatest(items)
 
-    def without(self, columns: Sequence[str], relation: str | None = None) -> str:
+    def without(
+        self, columns: Sequence[str], relation: str | None = None, among: Sequence[str] = ()
+    ) -> str:
         everything = f"{relation}.*" if relation else "*"
         return f"{everything} EXCEPT ({', '.join(columns)})" if columns else everything
 
@@ -111,8 +158,20 @@ class SparkDialect(Dialect):
     def microseconds(self, column: str) -> str:
         return f"CAST(unix_micros(TRY_CAST({column} AS TIMESTAMP)) AS DOUBLE)"
 
+    def microseconds_of_day(self, column: str) -> str:
+        midnight = "TIME '00:00:00'"
+        return f"CAST(time_diff('MICROSECOND', {midnight}, TRY_CAST({column} AS TIME)) AS DOUBLE)"
+
     def two_highest(self, value: str, rank: str) -> str:
         return f"max_by({value}, {rank}, 2)"
+
+    def row_identity(self, keys: Sequence[str], columns: Sequence[str]) -> str:
+        # Numbers would need all rows in one place.
+        return keys[0] if len(keys) == 1 else f"struct({', '.join(keys)})"
+
+    def lead(self, value: str, window: str, order: str) -> str:
+        # A frame is refused here.
+        return f"lead({value}) OVER (ORDER BY {order})"
 
 
 DUCKDB = Dialect()

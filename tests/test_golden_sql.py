@@ -19,7 +19,9 @@ GOLDEN = Path(__file__).parent / "golden"
 UPDATE = os.environ.get("SQLBN_UPDATE_GOLDEN") == "1"
 SCORED = "SELECT * FROM scored"
 IDENTITY = [{"sql": "(__sqlbn_c0::UINTEGER)*4+__sqlbn_c1", "alias": "__sqlbn_i0"}]
-AVERAGE = {"names": NAMES, "identity": IDENTITY, "classes": range(2), "step": "512e0"}
+TOP = "greatest(__sqlbn_s0, __sqlbn_s1)"
+SAME = [{"any": "any_value(__sqlbn_i0)", "alias": "__sqlbn_i0"}]
+AVERAGE = {"names": NAMES, "identity": SAME, "classes": range(2)}
 CHAIN = {
     "table": '"model"."factor_3"',
     "key": "(c0::UINTEGER)*4+c1",
@@ -233,7 +235,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "names": NAMES,
             "scored": SCORED,
-            "scores": ["__sqlbn_s0", "__sqlbn_s1"],
+            "top": TOP,
             "classes": range(2),
             "tie": "1e-10",
         },
@@ -243,7 +245,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "names": NAMES,
             "judged": SCORED,
-            "scores": ["__sqlbn_s0", "__sqlbn_s1", "__sqlbn_s2"],
+            "kept": "* EXCLUDE (__sqlbn_second)",
+            "top": "greatest(__sqlbn_s0, __sqlbn_s1, __sqlbn_s2)",
             "classes": range(3),
         },
     ),
@@ -252,6 +255,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "names": NAMES,
             "odds": "__sqlbn_s1 - __sqlbn_s0",
+            "next_odds": "lead(odds) OVER above",
             "code": 1,
             "n_classes": 2,
             "relation": "judged",
@@ -265,11 +269,15 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "names": NAMES,
             "scored": SCORED,
-            "scores": ["__sqlbn_s0", "__sqlbn_s1"],
-            "inner_names": ["__sqlbn_c0", "__sqlbn_s0", "__sqlbn_s1", "__sqlbn_top"],
+            "top": TOP,
+            "kept": "* EXCLUDE (__sqlbn_c0, __sqlbn_s0, __sqlbn_s1, __sqlbn_top)",
             "classes": [
-                {"value": "'it''s'", "column": '"p_it\'s"'},
-                {"value": "'no'", "column": '"p_no"'},
+                {
+                    "value": "'it''s'",
+                    "column": '"p_it\'s"',
+                    "weight": "exp(__sqlbn_s0 - __sqlbn_top)",
+                },
+                {"value": "'no'", "column": '"p_no"', "weight": "exp(__sqlbn_s1 - __sqlbn_top)"},
             ],
             "total": "(__sqlbn_e0 + __sqlbn_e1)",
             "tie": "1e-10",
@@ -314,7 +322,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "keys",
         {
             "names": NAMES,
-            "codes": ["__sqlbn_c0", "__sqlbn_c1"],
+            "kept": "* EXCLUDE (__sqlbn_c0, __sqlbn_c1)",
             "keys": [{"sql": "(__sqlbn_c0::UINTEGER)*4+__sqlbn_c1", "alias": "__sqlbn_k0"}],
             "starts": ["-0.5e0", "-0.9e0"],
             "coded": "SELECT * FROM coded",
@@ -328,18 +336,32 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "coded": "SELECT * FROM coded",
             "scored": SCORED,
             "scores": ["__sqlbn_s0", "__sqlbn_s1"],
-            "spent": ["__sqlbn_c0", "__sqlbn_c1", "__sqlbn_i0"],
+            "kept": "r.* EXCLUDE (__sqlbn_c0, __sqlbn_c1, __sqlbn_i0)",
         },
     ),
     "two classes and the sums of their super parents": (
         "average",
-        {**AVERAGE, "sums": "SELECT * FROM sums", "least": "1e-300"},
+        {
+            **AVERAGE,
+            "sums": "SELECT * FROM sums",
+            "tops": [
+                "max(__sqlbn_rank, 2) AS ranks",
+                *(f"arg_max(z{j}, __sqlbn_rank, 2) AS z{j}" for j in range(2)),
+            ],
+            "logs": [
+                f"ln(greatest(z{j}[1] + COALESCE(z{j}[2] * exp((ranks[2] - ranks[1]) * 512e0), 0), "
+                "1e-300))"
+                for j in range(2)
+            ],
+        },
     ),
     "sums of two classes over super parents": (
         "average_sums",
         {
             **AVERAGE,
-            "scores": ["__sqlbn_s0", "__sqlbn_s1"],
+            "top": TOP,
+            "powers": [f"exp(__sqlbn_s{j} - __sqlbn_step * 512e0)" for j in range(2)],
+            "step": "512e0",
             "level_step": 1 << 32,
             "terms": "SELECT * FROM terms",
         },
@@ -356,6 +378,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
                     "alias": "__sqlbn_c1",
                 },
             ],
+            "row": "row_number() OVER ()",
             "distinct": ["__sqlbn_c0", "__sqlbn_c1"],
             "coded": "SELECT * FROM coded",
             "joins": [
@@ -378,8 +401,15 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
                 {"sql": "(p.number::UINTEGER)*4+k.__sqlbn_p0", "alias": "__sqlbn_k0"},
                 {"sql": "p.l_0", "alias": "__sqlbn_s0"},
             ],
-            "packed": [{"sql": "__sqlbn_c1::UINTEGER", "alias": "__sqlbn_p0"}],
-            "turns": ["0 + (__sqlbn_c0)", "3 + (__sqlbn_c1)", "7 + (0)"],
+            "packed": [
+                {"sql": "__sqlbn_c1::UINTEGER", "alias": "__sqlbn_p0"},
+                {
+                    "sql": "[0 + (__sqlbn_c0), 3 + (__sqlbn_c1), 7 + (0)]",
+                    "alias": "__sqlbn_base",
+                },
+            ],
+            "turns": "range(1, 4) AS t(__sqlbn_turn)",
+            "start": "k.__sqlbn_base[k.__sqlbn_turn]",
             "coded": "SELECT * FROM coded",
             "table": "m.predict_super",
         },
@@ -388,7 +418,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "added_up",
         {
             "by": ["__sqlbn_row", "__sqlbn_child"],
-            "carried": ["__sqlbn_i0"],
+            "carried": SAME,
             "sums": [{"sql": f"sum(__sqlbn_s{j})", "alias": f"__sqlbn_s{j}"} for j in range(2)],
             "terms": "SELECT * FROM terms",
         },
@@ -463,7 +493,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "score_batch",
         {
             "names": NAMES,
-            "spent": ["__sqlbn_k0", "__sqlbn_k1", "__sqlbn_s0", "__sqlbn_s1"],
+            "kept": "s.* EXCLUDE (__sqlbn_k0, __sqlbn_k1, __sqlbn_s0, __sqlbn_s1)",
             "sums": [f"s.__sqlbn_s{j} + COALESCE(f1.l_{j}, f0.l_{j})" for j in range(2)],
             "scored": SCORED,
             "joins": [
@@ -538,7 +568,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "rows of every log score of their own class": (
         "score_spectrum",
-        {"names": NAMES, "scores": ["__sqlbn_s0", "__sqlbn_s1"], "scored": SCORED},
+        {"names": NAMES, "own": "[__sqlbn_s0, __sqlbn_s1][__sqlbn_y + 1]", "scored": SCORED},
     ),
     "rows without the impossible cells of two families": (
         "possible_rows",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Literal
 
-from sqlbn.encode.types import compared_as, is_nan_sql, numeric_axis, type_group
-from sqlbn.quoting import identifier, literal, literals, relation_sql
+from sqlbn.dialects import DUCKDB, Dialect
+from sqlbn.encode.types import compared_as, numeric_axis, type_group
+from sqlbn.quoting import identifier, literal, relation_sql
 
 Kind = Literal["categorical", "numeric"]
 
@@ -65,6 +67,12 @@ class Codebook:
         """Whether the codes come from a join with the table `categories`."""
         return self.kind == "categorical" and self.categories is None
 
+    def is_joined_in(self, dialect: Dialect) -> bool:
+        """Whether they come from that join where another engine would rather have an expression."""
+        if self.categories is not None and len(self.categories) > dialect.inline_categories:
+            return True
+        return self.is_joined
+
     @property
     def compared_as(self) -> str:
         """The type that categories are compared in."""
@@ -98,42 +106,49 @@ class BookTables:
         return BookTables(relation_sql(prefix, name), classes)
 
 
-def code_sql(book: Codebook, column: str, joined: str | None = None, same_type: bool = True) -> str:
+def code_sql(
+    book: Codebook,
+    column: str,
+    joined: str | None = None,
+    same_type: bool = True,
+    dialect: Dialect = DUCKDB,
+) -> str:
     """The expression for the code of a column, for training rows and new rows alike.
 
-    `column` is SQL; `joined` the alias of the joined categories where `book.is_joined`.
+    `column` is SQL; `joined` the alias of the joined categories where `book.is_joined_in(dialect)`.
     `same_type` is False where the column may be of another type than in training: then 1.5 and
     'x' must not pass for a whole number.
     """
     absent = book.missing if book.missing is not None else book.unseen
     if book.kind == "numeric":
-        value = numeric_axis(column, book.sql_type)
+        value = numeric_axis(column, book.sql_type, dialect)
         only_missing = book.missing == 0
-        inside = str(book.unseen) if only_missing else _interval_sql(value, book.cuts)
+        cuts = [dialect.cut(cut, book.sql_type) for cut in book.cuts]
+        inside = str(book.unseen) if only_missing else _interval_sql(value, cuts)
         # NaN sorts above every number, but it is a missing value.
-        code = f"CASE WHEN {value} IS NULL OR {is_nan_sql(value)} THEN {absent} ELSE {inside} END"
+        gone = f"{value} IS NULL OR {dialect.is_nan(value)}"
+        code = f"CASE WHEN {gone} THEN {absent} ELSE {inside} END"
         if not same_type:  # what is there but no number was never seen
             odd = f"{column} IS NOT NULL AND {value} IS NULL"
             code = f"CASE WHEN {odd} THEN {book.unseen} ELSE {code} END"
         return f"CAST({code} AS {book.code_type})"
-    value = comparable(book, column, same_type)
+    value = comparable(book, column, same_type, dialect)
     gone = f"{column} IS NULL"
     if type_group(book.sql_type) == "float":
-        gone += f" OR {is_nan_sql(f'TRY_CAST({column} AS DOUBLE)')}"
+        gone += f" OR {dialect.is_nan(dialect.try_cast(column, 'DOUBLE'))}"
     missing = f"CASE WHEN {gone} THEN {absent} ELSE {book.unseen} END"
-    if book.is_joined:
+    if book.is_joined_in(dialect):
         return f"CAST(COALESCE({joined}.code, {missing}) AS {book.code_type})"
     assert book.categories is not None
     run = _integer_run(book)
-    if run is not None:
+    if run is not None and (book.groups is None or dialect.has_lists):
         low, high = run
         offset = f"{value} - {low}" if low else value
-        inside = _group_sql(book, offset)
+        inside = _group_sql(book, offset, dialect)
         code = f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {inside} ELSE {missing} END"
-    elif len(book.categories) > _CASE_CATEGORIES and type_group(book.sql_type) == "text":
-        listed = f"ENUM({literals(book.categories)})"
-        place = f"enum_code(TRY_CAST({value} AS {listed}))"
-        code = f"COALESCE({_group_sql(book, place)}, {missing})"
+    elif len(book.categories) > _CASE_CATEGORIES and _is_listed_text(book, dialect):
+        place = dialect.place_of_text(value, book.categories)
+        code = f"COALESCE({_group_sql(book, place, dialect)}, {missing})"
     elif book.categories:
         codes = book.groups or range(len(book.categories))
         cases = " ".join(
@@ -146,27 +161,38 @@ def code_sql(book: Codebook, column: str, joined: str | None = None, same_type: 
     return f"CAST({code} AS {book.code_type})"
 
 
-def comparable(book: Codebook, column: str, same_type: bool = True) -> str:
+def _is_listed_text(book: Codebook, dialect: Dialect) -> bool:
+    return dialect.has_lists and type_group(book.sql_type) == "text"
+
+
+def comparable(
+    book: Codebook, column: str, same_type: bool = True, dialect: Dialect = DUCKDB
+) -> str:
     """A categorical column as the type its categories are compared in, NaN made NULL."""
-    value = f"TRY_CAST({column} AS {book.compared_as})"
+    value = dialect.try_cast(column, book.compared_as)
     if type_group(book.sql_type) == "integer" and not same_type:
         # A cast to whole numbers rounds.
-        whole = f"TRY_CAST({column} AS DOUBLE) = {value}::DOUBLE"
+        whole = f"{dialect.try_cast(column, 'DOUBLE')} = {value}::DOUBLE"
         return f"(CASE WHEN {whole} THEN {value} END)"
     if book.compared_as == "DOUBLE":
-        return f"(CASE WHEN NOT {is_nan_sql(value)} THEN {value} END)"
+        return f"(CASE WHEN NOT {dialect.is_nan(value)} THEN {value} END)"
     return value
 
 
 def categories_join_sql(
-    book: Codebook, column: str, table: str, alias: str, same_type: bool = True
+    book: Codebook,
+    column: str,
+    table: str,
+    alias: str,
+    same_type: bool = True,
+    dialect: Dialect = DUCKDB,
 ) -> str:
     """The join that `code_sql` needs where the categories are many."""
-    value = f"TRY_CAST(value AS {book.compared_as})"
+    value = dialect.try_cast("value", book.compared_as)
     return (
         f"LEFT JOIN (SELECT code, {value} AS value FROM {table} "
         f"WHERE attribute = {literal(book.name)} AND value IS NOT NULL) AS {alias} "
-        f"ON {alias}.value = {comparable(book, column, same_type)}"
+        f"ON {alias}.value = {comparable(book, column, same_type, dialect)}"
     )
 
 
@@ -180,11 +206,11 @@ def category_sql(book: Codebook, text: str) -> str:
     return literal(text) if group == "text" else f"CAST({literal(text)} AS {book.compared_as})"
 
 
-def _group_sql(book: Codebook, place: str) -> str:
+def _group_sql(book: Codebook, place: str, dialect: Dialect) -> str:
     """The code of the category at a place: a list is looked up in a sixth of the time of a CASE."""
     if book.groups is None:
         return place
-    return f"[{', '.join(map(str, book.groups))}][({place})::BIGINT + 1]"
+    return dialect.item(dialect.list(list(map(str, book.groups))), f"({place})::BIGINT")
 
 
 def _integer_run(book: Codebook) -> tuple[int, int] | None:
@@ -195,16 +221,14 @@ def _integer_run(book: Codebook) -> tuple[int, int] | None:
     return (values[0], values[-1]) if values[-1] - values[0] == len(values) - 1 else None
 
 
-def _interval_sql(
-    value: str, cuts: tuple[float, ...], low: int = 0, high: int | None = None
-) -> str:
+def _interval_sql(value: str, cuts: Sequence[str], low: int = 0, high: int | None = None) -> str:
     """Interval of a value by halving: logarithmic in the number of cuts for every row."""
     high = len(cuts) if high is None else high
     if low == high:
         return str(low)
     mid = (low + high) // 2
     below, above = _interval_sql(value, cuts, low, mid), _interval_sql(value, cuts, mid + 1, high)
-    return f"CASE WHEN {value} <= {literal(cuts[mid])} THEN {below} ELSE {above} END"
+    return f"CASE WHEN {value} <= {cuts[mid]} THEN {below} ELSE {above} END"
 
 
 def intervals(book: Codebook) -> list[tuple[float, float, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.errors import ColumnError
 
 TypeGroup = Literal["text", "boolean", "integer", "float", "decimal", "time", "other"]
@@ -98,16 +99,14 @@ def is_nan_sql(value: str) -> str:
     return f"isnan(even({value}))"
 
 
-def numeric_axis(column: str, sql_type: str) -> str:
+def numeric_axis(column: str, sql_type: str, dialect: Dialect = DUCKDB) -> str:
     """A DOUBLE that orders the values of a numeric column; NULL where there is none.
 
     Whole numbers past 2^53 are equal where their DOUBLEs are. Dates and times are microseconds
     since 1970, exact in a DOUBLE until the year 2255.
     """
     if type_group(sql_type) != "time":
-        return f"TRY_CAST({column} AS DOUBLE)"
+        return dialect.try_cast(column, "DOUBLE")
     if sql_type.upper() == "TIME":
-        return f"epoch_us(TRY_CAST({column} AS TIME))::DOUBLE"
-    moment = f"TRY_CAST({column} AS TIMESTAMP)"
-    far = f"CASE WHEN {moment} > TIMESTAMP '1970-01-01' THEN 'inf' ELSE '-inf' END::DOUBLE"
-    return f"CASE WHEN isinf({moment}) THEN {far} ELSE epoch_us({moment})::DOUBLE END"
+        return dialect.microseconds_of_day(column)
+    return dialect.microseconds(column)

@@ -28,7 +28,7 @@ from sqlbn.networks.stored import check_is_network
 from sqlbn.progress import Progress
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
-from sqlbn.scoring.query import Scorer, product_scores
+from sqlbn.scoring.query import Scorer, own_score, product_scores
 from sqlbn.sources import Source
 from sqlbn.store.spec import ModelSpec
 from sqlbn.templates import render
@@ -242,7 +242,7 @@ def _chain_total(
                 render(
                     "score_spectrum",
                     names=NAMES,
-                    scores=[f"{NAMES.score}{j}" for j in range(len(scorer.class_names))],
+                    own=own_score(len(scorer.class_names)),
                     scored=product_scores(one, coded),
                 )
             )

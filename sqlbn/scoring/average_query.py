@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlbn.counts.packing import packed_sql
+from sqlbn.dialects import Dialect
 from sqlbn.quoting import literal, relation_sql
 from sqlbn.scoring.batches import BATCH, joined_batch
-from sqlbn.scoring.distinct_rows import Key, distinct_rows, identity, rejoined
+from sqlbn.scoring.distinct_rows import Key, any_values, distinct_rows, identity, rejoined
 from sqlbn.scoring.factors import Factor
+from sqlbn.scoring.lists import Listed, carried_codes
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.superparents import SUPER_TABLE, SuperParents, implied_table
 from sqlbn.templates import render
@@ -35,25 +37,53 @@ def averaged_scores(scorer: Scorer, supers: SuperParents, coded: str, reorder: b
 
     The query is read twice: to score rows that differ, and to give every row its scores.
     """
-    classes = range(len(scorer.class_names))
+    classes, dialect = range(len(scorer.class_names)), scorer.dialect
     keys = identity(scorer.used, [book.slots for book in scorer.books])
-    shared = {"names": NAMES, "identity": keys, "classes": classes, "step": literal(_STEP)}
+    scores = [f"{NAMES.score}{j}" for j in classes]
+    step = literal(_STEP)
+    shared = {
+        "names": NAMES,
+        "identity": any_values([key["alias"] for key in keys], dialect),
+        "classes": classes,
+    }
     sums = render(
         "average_sums",
         **shared,
-        scores=[f"{NAMES.score}{j}" for j in classes],
+        top=dialect.greatest(scores),
+        powers=[dialect.exp(f"{score} - {NAMES.step} * {step}") for score in scores],
+        step=step,
         level_step=_LEVEL_STEP,
         terms=_terms(scorer, supers, coded, keys, outer=reorder),
     )
-    scored = render("average", **shared, sums=sums, least=literal(_LEAST_SUM))
-    return rejoined(coded, scorer.used, keys, scored, len(classes))
+    scored = render("average", **shared, **_logarithms(classes, sums, step, dialect))
+    return rejoined(coded, scorer.kept, scorer.used, keys, scored, len(classes), dialect)
+
+
+def _logarithms(classes: Sequence[int], sums: str, step: str, dialect: Dialect) -> dict[str, Any]:
+    """How the sums of a row's steps are put together: by the two highest, or all by a window."""
+    least, rank = literal(_LEAST_SUM), NAMES.rank
+    if not dialect.has_lists:
+        below = f"({rank} - {NAMES.top}) * {step}"
+        tops = [f"sum(z{j} * {dialect.exp(below)}) AS z{j}" for j in classes]
+        logs = [f"ln({dialect.greatest([f'z{j}', least])})" for j in classes]
+        window = f"max({rank}) OVER (PARTITION BY {NAMES.row}) AS {NAMES.top}"
+        return {"tops": tops, "logs": logs, "sums": f"SELECT *, {window} FROM ({sums})"}
+    tops = [f"{dialect.two_highest(rank, rank)} AS ranks"]
+    tops += [f"{dialect.two_highest(f'z{j}', rank)} AS z{j}" for j in classes]
+    ranks = [dialect.nth("ranks", place) for place in ("1", "2")]
+    logs = []
+    for j in classes:
+        first, second = (dialect.nth(f"z{j}", place) for place in ("1", "2"))
+        more = f"COALESCE({second} * exp(({ranks[1]} - {ranks[0]}) * {step}), 0)"
+        logs.append(f"ln(greatest({first} + {more}, {least}))")
+    return {"tops": tops, "logs": logs, "sums": sums}
 
 
 def _terms(
     scorer: Scorer, supers: SuperParents, coded: str, keys: Sequence[Key], outer: bool
 ) -> str:
     """One row a row and super parent, with the log scores of all attributes."""
-    n_classes = len(scorer.class_names)
+    n_classes, dialect = len(scorer.class_names), scorer.dialect
     sparse = any(f.role == "sparse" for f in scorer.factors)
     items = [
         {"sql": "p.level", "alias": NAMES.level},
@@ -67,24 +97,34 @@ def _terms(
             for j in range(n_classes if sparse else 0)
         ),
     ]
+    carried = [key["alias"] for key in keys]
+    packed = [
+        {"sql": _packed(supers, f), "alias": f"{NAMES.packed}{f.number}"} for f in scorer.factors
+    ]
+    turns = [
+        _super_key(supers, subset, offset)
+        for subset, offset in zip(supers.sets, supers.offsets, strict=True)
+    ]
+    starts = Listed(NAMES.base, turns)
     scored = render(
         "unfold",
         names=NAMES,
-        carried=[key["alias"] for key in keys],
+        carried=carried,
         items=items,
         packed=[
-            {"sql": _packed(supers, f), "alias": f"{NAMES.packed}{f.number}"}
-            for f in scorer.factors
+            *packed,
+            *starts.columns(dialect),
+            *carried_codes([f"{NAMES.code}{v}" for v in scorer.used], dialect),
         ],
-        turns=[
-            _super_key(supers, subset, offset)
-            for subset, offset in zip(supers.sets, supers.offsets, strict=True)
-        ],
+        turns=dialect.numbers(len(turns), NAMES.turn),
+        start=starts.at(dialect, "k", f"k.{NAMES.turn}"),
         coded=_rows(scorer, supers, coded, keys, outer),
         table=relation_sql(scorer.prefix, SUPER_TABLE),
     )
+    columns = [NAMES.row, *carried, *(item["alias"] for item in items)]
     for start in range(0, len(scorer.factors), BATCH):
-        scored = _batch(scorer, supers, scored, scorer.factors[start : start + BATCH], outer)
+        batch = scorer.factors[start : start + BATCH]
+        scored, columns = _batch(scorer, supers, scored, columns, batch, outer)
     return scored
 
 
@@ -135,12 +175,17 @@ def _rows(
         for j, generals in enumerate(supers.implied)
         if generals
     ]
-    return distinct_rows(coded, scorer.used, keys, codes, joins)
+    return distinct_rows(coded, scorer.used, keys, scorer.dialect, codes, joins)
 
 
 def _batch(
-    scorer: Scorer, supers: SuperParents, scored: str, factors: Sequence[Factor], outer: bool
-) -> str:
+    scorer: Scorer,
+    supers: SuperParents,
+    scored: str,
+    columns: Sequence[str],
+    factors: Sequence[Factor],
+    outer: bool,
+) -> tuple[str, list[str]]:
     """Some more attributes: their logarithms joined and added."""
     classes = range(len(scorer.class_names))
     sums = []
@@ -148,7 +193,7 @@ def _batch(
         terms = [f"s.{NAMES.score}{j}"]
         terms += [_term(scorer, supers, factor, j) for factor in factors]
         sums.append(" + ".join(terms))
-    return joined_batch(scored, factors, sums, scorer.prefix, outer)
+    return joined_batch(scored, columns, factors, sums, scorer.prefix, outer, scorer.dialect)
 
 
 def _term(scorer: Scorer, supers: SuperParents, factor: Factor, j: int) -> str:

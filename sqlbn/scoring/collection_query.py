@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlbn.counts.packing import key_type, packed_sql
+from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.quoting import literal, relation_sql
 from sqlbn.scoring.batches import BATCH, joined_batch
 from sqlbn.scoring.collected import START_TABLE, Collected
-from sqlbn.scoring.distinct_rows import Key, distinct_rows, identity, rejoined
+from sqlbn.scoring.distinct_rows import Key, any_values, distinct_rows, identity, rejoined
 from sqlbn.scoring.factors import Factor
+from sqlbn.scoring.lists import Listed, carried_codes
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.smoothing import silent_codes
 from sqlbn.templates import render
@@ -29,6 +31,7 @@ class CollectionQuery:
     factors: tuple[Factor, ...]
     collected: Collected
     outer: bool = False
+    dialect: Dialect = DUCKDB
 
     @property
     def used(self) -> list[int]:
@@ -39,12 +42,16 @@ class CollectionQuery:
     def _classes(self) -> range:
         return range(len(self.log_prior))
 
-    def rows(self, coded: str) -> str:
-        """Rows of a query with codes, with log scores in place of the codes; it is read twice."""
+    def rows(self, coded: str, kept: Sequence[str] = ()) -> str:
+        """Rows of a query with codes, with log scores in place of the codes; it is read twice.
+
+        `kept` are its other columns, for dialects that have to list them.
+        """
         keys = identity(self.used, self.collected.slots)
-        different = distinct_rows(coded, self.used, keys)
+        different = distinct_rows(coded, self.used, keys, self.dialect)
         scored = self.scores(different, [key["alias"] for key in keys])
-        return rejoined(coded, self.used, keys, scored, len(self.log_prior))
+        n_classes = len(self.log_prior)
+        return rejoined(coded, kept, self.used, keys, scored, n_classes, self.dialect)
 
     def scores(self, rows: str, carried: Sequence[str]) -> str:
         """Log scores of rows that have a number and codes; some more of their columns are kept."""
@@ -52,12 +59,11 @@ class CollectionQuery:
         if not self.collected.n_turns:
             priors = zip(self.log_prior, scores, strict=True)
             sums = [{"sql": literal(prior), "alias": score} for prior, score in priors]
-            return render("added_up", by=[NAMES.row], carried=carried, sums=sums, terms=rows)
+            return self._added_up([NAMES.row], carried, sums, rows)
         terms, guarded = self._terms(rows, carried), self.collected.guarded
         if self.collected.by_child:
             sums = [{"sql": f"sum({score})", "alias": score} for score in scores]
-            by = [NAMES.row, NAMES.child]
-            terms = render("added_up", by=by, carried=carried, sums=sums, terms=terms)
+            terms = self._added_up([NAMES.row, NAMES.child], carried, sums, terms)
         logs = [
             f"CASE WHEN {score} > 0 THEN ln({score}) ELSE 0 END" if guarded else f"ln({score})"
             for score in scores
@@ -66,7 +72,13 @@ class CollectionQuery:
             {"sql": f"{literal(prior)} + sum({log})", "alias": score}
             for prior, log, score in zip(self.log_prior, logs, scores, strict=True)
         ]
-        return render("added_up", by=[NAMES.row], carried=carried, sums=sums, terms=terms)
+        return self._added_up([NAMES.row], carried, sums, terms)
+
+    def _added_up(
+        self, by: Sequence[str], carried: Sequence[str], sums: Sequence[Key], terms: str
+    ) -> str:
+        same = any_values(carried, self.dialect)
+        return render("added_up", by=by, carried=same, sums=sums, terms=terms)
 
     # -- terms -------------------------------------------------------------------------------
 
@@ -76,23 +88,31 @@ class CollectionQuery:
         items = [{"sql": "p.child", "alias": NAMES.child}] if c.by_child else []
         items += [self._group_key(table) for table in self._tables]
         items += [{"sql": f"p.l_{j}", "alias": f"{NAMES.score}{j}"} for j in self._classes]
-        packed = [self._packed(table) for table in self._tables]
+        packed = [key for table in self._tables for key in self._packed(table)]
         if c.sparse:
             items += self._sparse_items()
-            packed += self._sparse_lists()
+            packed += [key for keys in self._sparse_lists() for key in keys.columns(self.dialect)]
+        starts = Listed(NAMES.base, self._turns())
         scored = render(
             "unfold",
             names=NAMES,
             carried=carried,
             items=items,
-            packed=packed,
-            turns=self._turns(),
+            packed=[
+                *packed,
+                *starts.columns(self.dialect),
+                *carried_codes([f"{NAMES.code}{v}" for v in self.used], self.dialect),
+            ],
+            turns=self.dialect.numbers(len(starts.items), NAMES.turn),
+            start=starts.at(self.dialect, "k", f"k.{NAMES.turn}"),
             coded=rows,
             table=relation_sql(self.prefix, START_TABLE),
         )
+        columns = [NAMES.row, *carried, *(item["alias"] for item in items)]
         for start in range(0, len(self._tables), BATCH):
-            scored = self._group_batch(scored, self._tables[start : start + BATCH])
-        return self._sparse_batch(scored) if c.sparse else scored
+            tables = self._tables[start : start + BATCH]
+            scored, columns = self._group_batch(scored, columns, tables)
+        return self._sparse_batch(scored, columns) if c.sparse else scored
 
     @property
     def _tables(self) -> list[list[Factor]]:
@@ -116,27 +136,41 @@ class CollectionQuery:
         c = self.collected
         return packed_sql([f"{NAMES.code}{v}" for v in variables], [c.slots[v] for v in variables])
 
-    def _packed(self, table: Sequence[Factor]) -> Key:
-        """The codes of a table's attributes: of one block, or of the block of each repeat."""
+    def _listed(self, table: Sequence[Factor]) -> Listed:
         keys = [self._code_key(block.variables) for block in table]
-        sql = keys[0] if len(keys) == 1 else f"[{', '.join(keys)}]"
-        return {"sql": sql, "alias": f"{NAMES.packed}{table[0].number}"}
+        return Listed(f"{NAMES.packed}{table[0].number}", keys)
+
+    def _packed(self, table: Sequence[Factor]) -> list[Key]:
+        """The codes of a table's attributes: of one block, or of the block of each repeat."""
+        listed = self._listed(table)
+        if len(table) == 1:
+            return [{"sql": listed.items[0], "alias": listed.name}]
+        return listed.columns(self.dialect)
 
     def _group_key(self, table: Sequence[Factor]) -> Key:
         """The number of the child's value, then the codes of the group's attributes."""
         c, number = self.collected, table[0].number
         size = max(c.keys_of(block.variables) for block in table)
-        packed = f"k.{NAMES.packed}{number}" + ("[p.repeat + 1]" if len(table) > 1 else "")
+        packed = f"k.{NAMES.packed}{number}"
+        if len(table) > 1:
+            packed = self._listed(table).at(self.dialect, "k", "p.repeat + 1")
         sql = packed_sql(["p.number", packed], [c.all_numbers, size])
         return {"sql": sql, "alias": f"{NAMES.key}{number}"}
 
-    def _group_batch(self, scored: str, tables: Sequence[Sequence[Factor]]) -> str:
+    def _group_batch(
+        self, scored: str, columns: Sequence[str], tables: Sequence[Sequence[Factor]]
+    ) -> tuple[str, list[str]]:
         factors = [table[0] for table in tables]
         sums = [
             " + ".join([f"s.{NAMES.score}{j}", *(f"f{f.number}.l_{j}" for f in factors)])
             for j in self._classes
         ]
-        return joined_batch(scored, factors, sums, self.prefix, self.outer)
+        return self._joined(scored, columns, factors, sums)
+
+    def _joined(
+        self, scored: str, columns: Sequence[str], factors: Sequence[Factor], sums: Sequence[str]
+    ) -> tuple[str, list[str]]:
+        return joined_batch(scored, columns, factors, sums, self.prefix, self.outer, self.dialect)
 
     # -- sparse terms ------------------------------------------------------------------------
 
@@ -146,7 +180,7 @@ class CollectionQuery:
         parents = next(f for f in self.factors if f.role == "parents")
         return cells, parents
 
-    def _sparse_lists(self) -> list[Key]:
+    def _sparse_lists(self) -> list[Listed]:
         """Keys of the cells and of the parents of all sparse terms; none where one is missing."""
         c, found = self.collected, []
         for factor, kind, offsets in zip(
@@ -165,8 +199,7 @@ class CollectionQuery:
                     for code in silent_codes(c.gone[v])
                 ]
                 keys.append(f"CASE WHEN {' AND '.join(gone)} THEN {key} END" if gone else key)
-            alias = f"{NAMES.packed}{factor.number}"
-            found.append({"sql": f"[{', '.join(keys)}]", "alias": alias})
+            found.append(Listed(f"{NAMES.packed}{factor.number}", keys))
         return found
 
     def _sparse_items(self) -> list[Key]:
@@ -177,18 +210,18 @@ class CollectionQuery:
         items = [
             {
                 "sql": f"CASE WHEN {turn} > {own} "
-                f"THEN k.{NAMES.packed}{f.number}[{turn} - {own}] END",
+                f"THEN {keys.at(self.dialect, 'k', f'{turn} - {own}')} END",
                 "alias": f"{NAMES.key}{f.number}",
             }
-            for f in self._sparse_factors
+            for f, keys in zip(self._sparse_factors, self._sparse_lists(), strict=True)
         ]
         return [*items, {"sql": "p.unseen", "alias": NAMES.unseen}]
 
-    def _sparse_batch(self, scored: str) -> str:
+    def _sparse_batch(self, scored: str, columns: Sequence[str]) -> str:
         cells, parents = self._sparse_factors
         key = f"s.{NAMES.key}{cells.number}"
         sums = []
         for j in self._classes:
             term = f"COALESCE(f{cells.number}.l_{j}, f{parents.number}.l_{j}, s.{NAMES.unseen})"
             sums.append(f"s.{NAMES.score}{j} + CASE WHEN {key} IS NULL THEN 0 ELSE {term} END")
-        return joined_batch(scored, [cells, parents], sums, self.prefix, self.outer)
+        return self._joined(scored, columns, [cells, parents], sums)[0]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from sqlbn.counts.packing import packed_sql
+from sqlbn.dialects import Dialect
 from sqlbn.scoring.names import NAMES
 from sqlbn.templates import render
 
@@ -32,11 +33,13 @@ def distinct_rows(
     coded: str,
     used: Sequence[int],
     keys: Sequence[Key],
+    dialect: Dialect,
     codes: Mapping[int, str] | None = None,
     joins: Sequence[object] = (),
 ) -> str:
     """Rows that differ, with a number and their codes; `codes` are expressions for some of them."""
     said = codes or {}
+    distinct = [f"{NAMES.code}{v}" for v in used]
     return render(
         "distinct_rows",
         names=NAMES,
@@ -44,16 +47,32 @@ def distinct_rows(
         codes=[
             {"sql": said.get(v, f"s.{NAMES.code}{v}"), "alias": f"{NAMES.code}{v}"} for v in used
         ],
-        distinct=[f"{NAMES.code}{v}" for v in used] or ["0 AS nothing"],
+        row=dialect.row_identity([key["sql"] for key in keys], distinct),
+        distinct=distinct or ["0 AS nothing"],
         coded=coded,
         joins=joins,
     )
 
 
+def any_values(names: Sequence[str], dialect: Dialect) -> list[Key]:
+    """Columns in which all rows of a group agree."""
+    return [{"any": dialect.any_value(name), "alias": name} for name in names]
+
+
 def rejoined(
-    coded: str, used: Sequence[int], keys: Sequence[Key], scored: str, n_classes: int
+    coded: str,
+    kept: Sequence[str],
+    used: Sequence[int],
+    keys: Sequence[Key],
+    scored: str,
+    n_classes: int,
+    dialect: Dialect,
 ) -> str:
-    """The rows of a query with codes, with the scores of rows that differ in place of the codes."""
+    """The rows of a query with codes, with the scores of rows that differ in place of the codes.
+
+    `kept` are its other columns, for dialects that have to list them.
+    """
+    spent = [*(f"{NAMES.code}{v}" for v in used), *(key["alias"] for key in keys)]
     return render(
         "rejoined",
         names=NAMES,
@@ -61,5 +80,5 @@ def rejoined(
         identity=keys,
         scored=scored,
         scores=[f"{NAMES.score}{j}" for j in range(n_classes)],
-        spent=[*(f"{NAMES.code}{v}" for v in used), *(key["alias"] for key in keys)],
+        kept=dialect.without(spent, "r", among=kept),
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlbn.counts.packing import packed_sql
+from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.encode.codebook import (
     BookTables,
     Codebook,
@@ -38,7 +39,8 @@ class Scorer:
     """Everything a query needs to score rows with one model.
 
     `prefix` is the quoted schema that holds the model's tables (None: the one in USE); `same_type`
-    names the columns that are known to have the type they were trained with.
+    names the columns that are known to have the type they were trained with. `carried` are the
+    input's columns that predictions keep, for dialects that cannot say "all" (None: all).
     """
 
     prefix: str | None
@@ -52,6 +54,13 @@ class Scorer:
     smoothing: Smoothing
     supers: SuperParents | None = None
     collected: Collected | None = None
+    dialect: Dialect = DUCKDB
+    carried: tuple[str, ...] | None = None
+
+    @property
+    def kept(self) -> list[str]:
+        """The input's columns by name, where they are listed."""
+        return [identifier(name) for name in self.carried or ()]
 
     @property
     def tables(self) -> BookTables:
@@ -71,7 +80,7 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
 
     `reorder` is for engines whose optimiser will look for a join order (plain SQL users').
     """
-    scored = _scores(scorer, relation, [], reorder)
+    scored, dialect = _scores(scorer, relation, [], reorder), scorer.dialect
     n = len(scorer.class_names)
     scores = [f"{NAMES.score}{j}" for j in range(n)]
     weights = [f"{NAMES.weight}{j}" for j in range(n)]
@@ -79,11 +88,17 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
         "probabilities",
         names=NAMES,
         scored=scored,
-        scores=scores,
-        inner_names=[*scores, *weights, NAMES.top],
+        top=dialect.greatest(scores),
+        kept=dialect.without([*scores, *weights, NAMES.top], among=scorer.kept),
         classes=[
-            {"value": category_sql(scorer.target, name), "column": identifier(column)}
-            for name, column in zip(scorer.class_names, scorer.probability_columns, strict=True)
+            {
+                "value": category_sql(scorer.target, name),
+                "column": identifier(column),
+                "weight": dialect.exp(f"{score} - {NAMES.top}"),
+            }
+            for name, column, score in zip(
+                scorer.class_names, scorer.probability_columns, scores, strict=True
+            )
         ],
         total="(" + " + ".join(weights) + ")",
         tie=literal(TIE),
@@ -94,18 +109,24 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
 def judged_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
     """Rows with their true class, weight and log scores; an unknown class has code n_classes."""
     target = column_sql("i", scorer.target.name)
-    truth = code_sql(scorer.target, target, "dy")
+    truth = code_sql(scorer.target, target, "dy", dialect=scorer.dialect)
     extra = [(truth, NAMES.y), (weight or "1", NAMES.w)]
     return _scores(scorer, relation, extra, reorder=False)
 
 
-def losses_sql(n_classes: int, judged: str) -> str:
+def own_score(n_classes: int, dialect: Dialect = DUCKDB) -> str:
+    """The score of a row's own class, of the rows of `judged_sql`."""
+    scores = dialect.list([f"{NAMES.score}{j}" for j in range(n_classes)])
+    return dialect.item(scores, NAMES.y)
+
+
+def losses_sql(n_classes: int, judged: str, dialect: Dialect = DUCKDB) -> str:
     """Sums of losses by true and predicted class, of the rows of `judged_sql`."""
     return render(
         "losses",
         names=NAMES,
         scored=judged,
-        scores=[f"{NAMES.score}{j}" for j in range(n_classes)],
+        top=dialect.greatest([f"{NAMES.score}{j}" for j in range(n_classes)]),
         classes=range(n_classes),
         tie=literal(TIE),
     )
@@ -118,52 +139,64 @@ def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder
         return averaged_scores(scorer, scorer.supers, coded, reorder)
     if scorer.collected is not None and scorer.collected.n_turns:
         return CollectionQuery(
-            scorer.prefix, scorer.log_prior, scorer.factors, scorer.collected, outer=reorder
-        ).rows(coded)
+            scorer.prefix,
+            scorer.log_prior,
+            scorer.factors,
+            scorer.collected,
+            outer=reorder,
+            dialect=scorer.dialect,
+        ).rows(coded, scorer.kept)
     return product_scores(scorer, coded, reorder)
 
 
 def product_scores(scorer: Scorer, coded: str, reorder: bool = False) -> str:
     """Rows whose codes (and those of no other attributes) a query gives, with log scores."""
     keys = [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in scorer.factors]
+    codes = [f"{NAMES.code}{v}" for v in scorer.used]
     scored = render(
         "keys",
         names=NAMES,
         coded=coded,
-        codes=[f"{NAMES.code}{v}" for v in scorer.used],
+        kept=scorer.dialect.without(codes, among=scorer.kept),
         keys=keys,
         starts=[literal(prior) for prior in scorer.log_prior],
     )
     outer = reorder and len(scorer.factors) > _MOST_INNER_JOINS
     batch: list[list[Factor]] = []
     chains = _chains(scorer.factors)
+    columns = [*scorer.kept, *(key["alias"] for key in keys)]
     for place, chain in enumerate(chains):
         batch.append(chain)
         if sum(map(len, batch)) >= BATCH or place == len(chains) - 1:
-            scored = _score_batch(scorer, scored, batch, outer)
+            scored, columns = _score_batch(scorer, scored, columns, batch, outer)
             batch = []
     return scored
 
 
 def _codes(scorer: Scorer, relation: str, extra: list[tuple[str, str]]) -> str:
     codes, joins = code_items(scorer, NAMES.code)
-    if extra and scorer.target.is_joined:
-        target = column_sql("i", scorer.target.name)
-        joins.insert(0, categories_join_sql(scorer.target, target, scorer.tables.classes, "dy"))
-    items = ", ".join(f"{sql} AS {alias}" for sql, alias in extra) if extra else "i.*"
+    dialect, kept = scorer.dialect, scorer.kept
+    if extra and scorer.target.is_joined_in(dialect):
+        target, classes = column_sql("i", scorer.target.name), scorer.tables.classes
+        joins.insert(0, categories_join_sql(scorer.target, target, classes, "dy", dialect=dialect))
+    if extra:
+        items = ", ".join(f"{sql} AS {alias}" for sql, alias in extra)
+    else:
+        items = ", ".join(f"i.{name}" for name in kept) if kept else "i.*"
     return render("codes", items=items, codes=codes, joins=joins, relation=relation)
 
 
 def code_items(scorer: Scorer, stem: str) -> tuple[list[dict[str, str]], list[str]]:
     """The codes of the attributes in use, named by `stem` and position, and the joins for them."""
-    codes, joins = [], []
+    codes, joins, dialect = [], [], scorer.dialect
     for v in scorer.used:
         book, column, joined = scorer.books[v], column_sql("i", scorer.books[v].name), f"d{v}"
         same = book.name in scorer.same_type
-        codes.append({"code": code_sql(book, column, joined, same), "alias": f"{stem}{v}"})
-        if book.is_joined:
+        code = code_sql(book, column, joined, same, dialect)
+        codes.append({"code": code, "alias": f"{stem}{v}"})
+        if book.is_joined_in(dialect):
             categories = scorer.tables.categories
-            joins.append(categories_join_sql(book, column, categories, joined, same))
+            joins.append(categories_join_sql(book, column, categories, joined, same, dialect))
     return codes, joins
 
 
@@ -192,8 +225,12 @@ def _chains(factors: Sequence[Factor]) -> list[list[Factor]]:
 
 
 def _score_batch(
-    scorer: Scorer, scored: str, chains: Sequence[Sequence[Factor]], outer: bool
-) -> str:
+    scorer: Scorer,
+    scored: str,
+    columns: Sequence[str],
+    chains: Sequence[Sequence[Factor]],
+    outer: bool,
+) -> tuple[str, list[str]]:
     """Add what some chains of factors say: of each chain the deepest level that has the key."""
     n = len(scorer.class_names)
     sums = []
@@ -204,4 +241,4 @@ def _score_batch(
             terms.append(columns[0] if len(columns) == 1 else f"COALESCE({', '.join(columns)})")
         sums.append(" + ".join(terms))
     factors = [f for chain in chains for f in chain]
-    return joined_batch(scored, factors, sums, scorer.prefix, outer)
+    return joined_batch(scored, columns, factors, sums, scorer.prefix, outer, scorer.dialect)

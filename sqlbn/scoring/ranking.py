@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.quoting import literal
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.query import TIE
@@ -18,7 +19,7 @@ def ranked_classes(n_classes: int) -> Sequence[int]:
     return range(n_classes) if n_classes > 2 else range(1, n_classes)
 
 
-def rankable_sql(n_classes: int, judged: str) -> str:
+def rankable_sql(n_classes: int, judged: str, dialect: Dialect = DUCKDB) -> str:
     """The rows of `judged_sql` with what `ranking_sql` needs."""
     if n_classes <= 2:
         return judged
@@ -26,12 +27,15 @@ def rankable_sql(n_classes: int, judged: str) -> str:
         "judged_odds",
         names=NAMES,
         judged=judged,
-        scores=[f"{NAMES.score}{j}" for j in range(n_classes)],
+        kept=dialect.without([NAMES.second]),
+        top=dialect.greatest([f"{NAMES.score}{j}" for j in range(n_classes)]),
         classes=range(n_classes),
     )
 
 
-def ranking_sql(n_classes: int, code: int, relation: str, weight_unit: int) -> str:
+def ranking_sql(
+    n_classes: int, code: int, relation: str, weight_unit: int, dialect: Dialect = DUCKDB
+) -> str:
     """Sums over the rows of `rankable_sql` that AUC and average precision of a class are made of.
 
     All weights are multiples of 1 / `weight_unit`.
@@ -43,6 +47,7 @@ def ranking_sql(n_classes: int, code: int, relation: str, weight_unit: int) -> s
         code=code,
         n_classes=n_classes,
         relation=relation,
+        next_odds=dialect.lead("odds", "above", "odds DESC"),
         tie=literal(TIE),
         weight_unit=weight_unit,
         precision_unit=literal(float(PRECISION_UNIT)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlbn.counts.packing import strides, unpacked_sql
+from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.draft import Draft
 from sqlbn.encode.books import class_codebook
 from sqlbn.encode.categories import with_categories
@@ -89,7 +90,12 @@ class ModelSpec:
         """ln P(y)."""
         return tuple(log_prior(self.class_counts, self.smoothing.m_of(len(self.class_counts))))
 
-    def scorer(self, prefix: str | None, columns: Mapping[str, str] | None = None) -> Scorer:
+    def scorer(
+        self,
+        prefix: str | None,
+        columns: Mapping[str, str] | None = None,
+        dialect: Dialect = DUCKDB,
+    ) -> Scorer:
         """What a scoring query needs, for the model's tables in a schema (None: the one in USE).
 
         `columns` are the input's columns and types, where they are known.
@@ -112,6 +118,7 @@ class ModelSpec:
             smoothing=self.smoothing,
             supers=self.supers,
             collected=self.collected,
+            dialect=dialect,
         )
 
     def cpt_sql(self, position: int, prefix: str | None) -> str:
