@@ -302,7 +302,8 @@ def prediction_statement(
         columns = {c: t for c, t in source.columns.items() if c not in left_out}
         source = Source(f"({source.select(items)})", columns, source.label)
     check_input(spec, source)
-    sql = prediction_sql(spec.scorer(prefix, source.columns), source.filtered_relation)
+    scorer = spec.scorer(prefix, source.columns, dialect=dialect)
+    sql = prediction_sql(scorer, source.filtered_relation)
     if not order_by:
         return sql
     names = ", ".join(identifier(source.column(n, "--order-by column")) for n in order_by)

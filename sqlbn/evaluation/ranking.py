@@ -58,7 +58,9 @@ def rank(
     aucs, aoprcs = [], []
     total = int(weight * weight_unit)
     for code in ranked_classes(n_classes):
-        own, mixed, precision = engine.lake.row(ranking_sql(n_classes, code, relation, weight_unit))
+        own, mixed, precision = engine.lake.row(
+            ranking_sql(n_classes, code, relation, weight_unit, engine.lake.dialect)
+        )
         if own and (other := total - own):
             # Whole numbers of any size: exact up to the division.
             aucs.append((2 * own * other - mixed) / (2 * own * other))

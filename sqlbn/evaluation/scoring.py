@@ -36,7 +36,8 @@ def evaluate_source(
         weights = check_weights(draft.engine, source, source.column(weight, "the weight"))
         source = source.filtered(f"{weights.value_sql()} > 0")
         weight_sql, weight_unit = weights.value_sql("i"), 2**weights.fraction_bits
-    scorer = spec.scorer(draft.prefix, source.columns)
+    dialect = draft.engine.lake.dialect
+    scorer = spec.scorer(draft.prefix, source.columns, dialect=dialect)
     judged = judged_sql(scorer, source.filtered_relation, weight_sql)
     with draft.engine.lake.joins_as_written():
         return _evaluation(draft.engine, spec.class_names, judged, weight_unit, ranking)
@@ -50,12 +51,12 @@ def _evaluation(
     ranking: bool,
 ) -> Evaluation:
     """Rows are scored once; into a scratch file where more than one query needs the scores."""
-    n, started = len(classes), time.perf_counter()
+    n, started, dialect = len(classes), time.perf_counter(), engine.lake.dialect
     if not ranking and n <= _CLASSES_AT_ONCE:
-        sums = engine.lake.rows(losses_sql(n, judged))
+        sums = engine.lake.rows(losses_sql(n, judged, dialect))
         return from_sums(classes, sums, time.perf_counter() - started)
-    with kept(engine, rankable_sql(n, judged) if ranking else judged) as relation:
-        sums = engine.lake.rows(losses_sql(n, f"SELECT * FROM {relation}"))
+    with kept(engine, rankable_sql(n, judged, dialect) if ranking else judged) as relation:
+        sums = engine.lake.rows(losses_sql(n, f"SELECT * FROM {relation}", dialect))
         result = from_sums(classes, sums, time.perf_counter() - started)
         if ranking:
             started = time.perf_counter()
