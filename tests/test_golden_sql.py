@@ -92,8 +92,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "values that two models group differently": ("other_groups", {"joined": "values_1"}),
-    "categories of a filtered column": (
-        "categories",
+    "categories of counted values": ("categories", {"counted": "counted_4"}),
+    "values of a filtered column": (
+        "counted_values",
         {
             "value": 'TRY_CAST("colour" AS VARCHAR)',
             "total": "count(*)",
@@ -298,7 +299,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "a sample of one quantity": (
         "sample",
         {
-            "table": "drawn",
+            "kept": "* EXCLUDE (shuffle, row_key)",
             "columns": [{"value": '"weight"', "alias": "v0"}],
             "weight": "1",
             "shuffle": "(rowid * 7 % 11)",
@@ -517,6 +518,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "weight": '"times"',
             "is_nan": "isnan(even(w))",
+            "is_infinite": "isinf(w)",
             "relation": "fruit",
             "where": "",
         },

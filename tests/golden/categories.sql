@@ -1,12 +1,7 @@
--- categories of a filtered column
+-- categories of counted values
 SELECT
   CAST(row_number() OVER (ORDER BY value NULLS LAST) - 1 AS UINTEGER) AS code,
   CAST(value AS VARCHAR) AS value,
   n
-FROM (
-  SELECT TRY_CAST("colour" AS VARCHAR) AS value, count(*) AS n
-  FROM fruit
-  WHERE ("spots" > 1)
-  GROUP BY ALL
-)
+FROM counted_4
 ORDER BY code;

@@ -1,5 +1,4 @@
 -- a sample of one quantity
-CREATE TABLE drawn AS
 SELECT * EXCLUDE (shuffle, row_key) FROM (
   SELECT
     "weight" AS v0,
