@@ -32,7 +32,8 @@ from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
 from sqlbn.sources.classless import told as told_target
 from sqlbn.sources.classless import with_class_of
-from sqlbn.store import StoreFile
+from sqlbn.store import open_store
+from sqlbn.store.opening import as_folder
 from sqlbn.store.spec import read_spec
 
 _SETTINGS = (
@@ -136,6 +137,7 @@ def fit(
     learner: str | None = None,
     *,
     store: str | Path | None = None,
+    store_table: str | None = None,
     name: str | None = None,
     replace: bool = False,
     quiet: bool = True,
@@ -157,7 +159,9 @@ def fit(
     `backoff`, `discretise` (ef, mdl, modl, auto), `encodings`, `bins`, `map`, `weight`, `columns`,
     `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, and of the engine
     `memory_limit`, `threads`, `temp_dir`, `disk_limit`, `seed`.
-    With a `store` the model is written to it under `name`.
+    With a `store` the model is written to it under `name`; with `store_table`, a folder or URL, as
+    Parquet tables. `engine` is "duckdb" or "spark"; of Spark: `master`, `spark_conf` (key=value),
+    `cluster_dir`, and `session`, where the caller has one.
 
     `like` is a model whose attributes, kinds of columns and cut points are used instead of finding
     them in the data; with `same_structure` also its learner, its parents and its selection.
@@ -169,13 +173,16 @@ def fit(
     ['no']
     """
     settings, chosen, pattern = _like(target, learner, options, like, same_structure)
+    if store is not None and store_table is not None:
+        raise OptionError("give store or store_table, not both")
+    store = as_folder(store_table) if store_table is not None else store
     if (store is None) != (name is None):
         raise OptionError("store and name go together: give both, or neither")
     progress = progress or (Progress() if quiet else ConsoleProgress())
     engine = DuckDBEngine(settings)
     try:
         if store is not None and name is not None:
-            StoreFile(store).check_name(engine, name, replace)
+            open_store(store).check_name(engine, name, replace)
         source = open_for_fit(engine, data, chosen, pattern)
         draft, spec = learn(engine, source, chosen, progress, pattern)
         model = Model(engine, draft, spec)
@@ -192,7 +199,7 @@ def load(store: str | Path, name: str, **settings: Any) -> Model:
     """A model from a store. Its tables are copied: the file is free again at once."""
     engine = DuckDBEngine(only_settings(settings))
     try:
-        draft = StoreFile(store).load(engine, name)
+        draft = open_store(store).load(engine, name)
         return Model(engine, draft, read_spec(draft))
     except BaseException:
         engine.close()
@@ -290,13 +297,13 @@ def merge(
 def models(store: str | Path) -> dict[str, dict[str, str]]:
     """The models in a store: for each name its meta table."""
     with DuckDBEngine() as engine:
-        return StoreFile(store).metas(engine)
+        return open_store(store).metas(engine)
 
 
 def drop(store: str | Path, name: str) -> None:
     """Remove a model from a store."""
     with DuckDBEngine() as engine:
-        StoreFile(store).drop(engine, name)
+        open_store(store).drop(engine, name)
 
 
 def evaluate(
@@ -426,7 +433,7 @@ def stream(
     how = StreamOptions(batch, window, measure)
     with DuckDBEngine(settings) as engine:
         if store is not None and name is not None:
-            StoreFile(store).check_name(engine, name, replace)
+            open_store(store).check_name(engine, name, replace)
         following = Stream(engine, open_for_fit(engine, data, chosen), chosen, how, progress)
         found = []
         for result in following.run():
@@ -437,7 +444,7 @@ def stream(
             warnings.warn(note, SqlbnWarning, stacklevel=2)
         if store is not None and name is not None and following.model is not None:
             with progress.stage("store", f"storing {name!r} in {store}"):
-                StoreFile(store).save(*following.model, name, replace)
+                open_store(store).save(*following.model, name, replace)
         return found
 
 

@@ -22,7 +22,7 @@ from sqlbn.model import prediction_statement
 from sqlbn.preparing import look, prepare
 from sqlbn.progress import Progress
 from sqlbn.sources import open_source
-from sqlbn.store import StoreFile
+from sqlbn.store import open_store
 from sqlbn.store.spec import read_spec
 from sqlbn.structure.terms import families_of
 
@@ -111,7 +111,7 @@ def _collection_steps(encoded: Encoded, collectable: Collectable) -> list[Step]:
 def predict_statement(store: str | Path, name: str, data: Any, **options: Any) -> str:
     """The query of a prediction; its tables are those of the schema in USE."""
     with DuckDBEngine() as engine:
-        spec = read_spec(StoreFile(store).load(engine, name))
+        spec = read_spec(open_store(store).load(engine, name))
         spec.require_class()
         source = open_source(engine, data, **options)
         return prediction_statement(spec, None, source)

@@ -17,13 +17,13 @@ from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, encoding_of, shape_of
 from sqlbn.living.operations import change_rows
-from sqlbn.outfiles import csv_name, is_same, output_format
+from sqlbn.outfiles import csv_name, is_same
 from sqlbn.preparing import Encoding
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.scoring.query import prediction_sql
 from sqlbn.sources import Source, open_source
-from sqlbn.store import StoreFile
+from sqlbn.store import open_store
 from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.shape import Shape
 
@@ -173,12 +173,14 @@ class Model:
         self, data: Any, out: str | Path, *, progress: Progress | None = None, **options: Any
     ) -> int:
         """Score rows into a file ('-' is CSV to standard output); how many they were."""
-        path = None if str(out) == "-" else Path(out)
-        if path is not None:
-            output_format(path)
-        sql, ordered = self._opened_prediction(data, out=path, **options)
+        to_file = str(out) != "-"
+        if to_file:
+            self._engine.lake.check_target(str(out))
+        sql, ordered = self._opened_prediction(data, out=Path(out) if to_file else None, **options)
         with self._scoring(progress, ordered):
-            return _write(self._engine, sql, path)
+            if to_file:
+                return self._engine.lake.write(sql, str(out))
+            return _write_to_stdout(self._engine, sql)
 
     @contextmanager
     def _scoring(self, progress: Progress | None, ordered: bool) -> Iterator[None]:
@@ -273,7 +275,7 @@ class Model:
 
     def save(self, store: str | Path, name: str, replace: bool = False) -> None:
         """Write the model into a store file, in one transaction."""
-        StoreFile(store).save(self._draft, self._spec, name, replace)
+        open_store(store).save(self._draft, self._spec, name, replace)
 
     def close(self) -> None:
         """Free what the model holds: memory and scratch files."""
@@ -308,13 +310,6 @@ def prediction_statement(
         return sql
     names = ", ".join(identifier(source.column(n, "--order-by column")) for n in order_by)
     return f"SELECT * FROM ({sql}) ORDER BY {names}"
-
-
-def _write(engine: DuckDBEngine, sql: str, path: Path | None) -> int:
-    """Rows written."""
-    if path is None:
-        return _write_to_stdout(engine, sql)
-    return engine.lake.write(sql, path)
 
 
 def _write_to_stdout(engine: DuckDBEngine, sql: str) -> int:

@@ -15,6 +15,9 @@ from sqlbn.cli.inspecting import print_model
 from sqlbn.cli.state import STATE
 from sqlbn.errors import OptionError, SourceError
 from sqlbn.quoting import identifier, literal
+from sqlbn.store import open_store
+from sqlbn.store.folder import StoreFolder
+from sqlbn.store.opening import as_folder
 
 
 @opt.learning()
@@ -22,7 +25,8 @@ def fit(
     data: opt.Data,
     target: opt.Target,
     options: dict[str, Any],
-    store: opt.Store = Path("models.duckdb"),
+    store: opt.Store = "models.duckdb",
+    store_table: opt.StoreTable = None,
     name: opt.Name = "model",
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite a model of that name.")
@@ -34,7 +38,7 @@ def fit(
         ),
     ] = None,
     like_store: Annotated[
-        Path | None, typer.Option("--like-store", help="The store of --like, if it is another.")
+        str | None, typer.Option("--like-store", help="The store of --like, if it is another.")
     ] = None,
     same_structure: Annotated[
         bool,
@@ -48,6 +52,7 @@ def fit(
     if like_store is not None and like is None:
         raise OptionError("--like-store goes with --like")
     with ExitStack() as stack:
+        store = as_folder(store_table) if store_table is not None else store
         pattern = api.load(like_store or store, like) if like is not None else None
         model = api.fit(
             data,
@@ -65,13 +70,22 @@ def fit(
             typer.echo(json.dumps({"name": name, "store": str(store), **model.meta}))
         elif not STATE.quiet:
             print_model(model, most=10)
-            typer.echo(f"\nStored as {name!r} in {store}. In SQL:")
-            place = f"ATTACH {literal(str(store))} AS m; USE m.{identifier(name)};"
-            typer.echo(f"  {place} FROM predict('new/*.parquet');")
+            _print_place(store, name)
+
+
+def _print_place(store: str, name: str) -> None:
+    """Where the model is, and what to do with it."""
+    if isinstance(open_store(store), StoreFolder):
+        typer.echo(f"\nStored as {name!r}, Parquet tables in {store}. To score rows:")
+        typer.echo(f"  sqlbn predict {name} new/*.parquet --store {store}")
+        return
+    typer.echo(f"\nStored as {name!r} in {store}. In SQL:")
+    place = f"ATTACH {literal(store)} AS m; USE m.{identifier(name)};"
+    typer.echo(f"  {place} FROM predict('new/*.parquet');")
 
 
 def demo(
-    store: opt.Store = Path("sqlbn-demo.duckdb"),
+    store: opt.Store = "sqlbn-demo.duckdb",
     quiet: opt.Quiet = False,
     traceback: opt.Traceback = False,
 ) -> None:

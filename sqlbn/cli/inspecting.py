@@ -19,7 +19,7 @@ from sqlbn.report.plots import plot_loocv
 
 
 def models(
-    store: opt.Store = Path("models.duckdb"),
+    store: opt.Store = "models.duckdb",
     as_json: opt.Json = False,
     traceback: opt.Traceback = False,
 ) -> None:
@@ -44,7 +44,7 @@ def models(
 
 def show(
     name: opt.ModelName,
-    store: opt.Store = Path("models.duckdb"),
+    store: opt.Store = "models.duckdb",
     cpt: Annotated[
         str | None, typer.Option("--cpt", help="Show the probabilities of this attribute.")
     ] = None,
@@ -164,7 +164,7 @@ def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
 
 def drop(
     name: opt.ModelName,
-    store: opt.Store = Path("models.duckdb"),
+    store: opt.Store = "models.duckdb",
     traceback: opt.Traceback = False,
 ) -> None:
     """Remove a model from a store."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -24,7 +23,7 @@ def update(
     name: opt.ModelName,
     data: opt.Data,
     options: dict[str, Any],
-    store: opt.Store = Path("models.duckdb"),
+    store: opt.Store = "models.duckdb",
     again: Again = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -38,7 +37,7 @@ def forget(
     name: opt.ModelName,
     data: opt.Data,
     options: dict[str, Any],
-    store: opt.Store = Path("models.duckdb"),
+    store: opt.Store = "models.duckdb",
     again: Again = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -51,9 +50,9 @@ def merge(
     one: Annotated[str, typer.Argument(metavar="A", help="A model of the store.")],
     other: Annotated[str, typer.Argument(metavar="B", help="Another, with the same encoding.")],
     name: Annotated[str, typer.Option("--name", "-n", help="The name of the new model.")],
-    store: opt.Store = Path("models.duckdb"),
+    store: opt.Store = "models.duckdb",
     other_store: Annotated[
-        Path | None, typer.Option("--from", help="The store that holds B, if it is another.")
+        str | None, typer.Option("--from", help="The store that holds B, if it is another.")
     ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite a model of that name.")

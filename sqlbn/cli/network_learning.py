@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -73,7 +72,7 @@ def learn(
         ),
     ] = "vfbn2",
     target: Target = None,
-    store: opt.Store = Path("models.duckdb"),
+    store: opt.Store = "models.duckdb",
     name: opt.Name = "network",
     replace: Annotated[
         bool, typer.Option("--replace", help="Overwrite a model of that name.")

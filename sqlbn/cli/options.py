@@ -249,7 +249,21 @@ Where = Annotated[
 Table = Annotated[str | None, typer.Option("--table", help="Table of a DuckDB database file.")]
 Query = Annotated[str | None, typer.Option("--query", help="SELECT on a DuckDB database file.")]
 Store = Annotated[
-    Path, typer.Option("--store", "-s", help="The DuckDB file that holds the models.")
+    str,
+    typer.Option(
+        "--store",
+        "-s",
+        help="The DuckDB file that holds the models; or a folder or URL with models as Parquet "
+        "tables (fit --store-table).",
+    ),
+]
+StoreTable = Annotated[
+    str | None,
+    typer.Option(
+        "--store-table",
+        help="Instead of --store: write the model as Parquet tables into this folder or URL of a "
+        "lake.",
+    ),
 ]
 Name = Annotated[str, typer.Option("--name", "-n", help="The model's name in the store.")]
 ModelName = Annotated[str, typer.Argument(metavar="NAME", help="The model's name in the store.")]
@@ -257,7 +271,7 @@ Bif = Annotated[
     Path | None, typer.Option("--bif", help="The network in this .bif or .bif.gz file.")
 ]
 NetworkStore = Annotated[
-    Path | None,
+    str | None,
     typer.Option("--store", "-s", help="Instead: the DuckDB file of a stored model, with --name."),
 ]
 NetworkName = Annotated[

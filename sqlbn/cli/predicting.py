@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,10 +17,15 @@ def predict(
     name: opt.ModelName,
     data: opt.Data,
     options: dict[str, Any],
-    store: opt.Store = Path("models.duckdb"),
+    store: opt.Store = "models.duckdb",
     out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Write .parquet or .csv; else CSV to standard output."),
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write .parquet or .csv (Spark: a folder of such files); else CSV to standard "
+            "output.",
+        ),
     ] = None,
     exclude: Annotated[
         list[str] | None,

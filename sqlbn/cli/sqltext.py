@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -33,7 +32,7 @@ def sql_fit(data: opt.Data, target: opt.Target, options: dict[str, Any]) -> None
 def sql_predict(
     name: opt.ModelName,
     data: opt.Data,
-    store: opt.Store = Path("models.duckdb"),
+    store: opt.Store = "models.duckdb",
     where: opt.Where = None,
     table: opt.Table = None,
     query: opt.Query = None,

@@ -83,8 +83,11 @@ class Lake(Protocol):
     def in_order(self, already: bool) -> AbstractContextManager[None]:
         """Keep the rows of a source in order that several threads would mix up."""
 
-    def write(self, sql: str, path: Path) -> int:
-        """The rows of a query as a Parquet or CSV file; how many they were."""
+    def check_target(self, out: str) -> None:
+        """An error where rows cannot be written to such a path; before the work."""
+
+    def write(self, sql: str, out: str) -> int:
+        """The rows of a query as Parquet or CSV; how many they were."""
 
     def close(self) -> None:
         """Free everything."""

@@ -87,9 +87,12 @@ class LocalLake:
         with self._engine.in_order(already):
             yield
 
-    def write(self, sql: str, path: Path) -> int:
-        form = output_format(path)
-        with replacing(path) as part:
+    def check_target(self, out: str) -> None:
+        output_format(Path(out))
+
+    def write(self, sql: str, out: str) -> int:
+        form = output_format(Path(out))
+        with replacing(Path(out)) as part:
             target = literal(str(part))
             return int(self._engine.row(f"COPY ({sql}) TO {target} (FORMAT {form})")[0])
 

@@ -13,7 +13,7 @@ from sqlbn.living.models import LivingModel
 from sqlbn.progress import Progress
 from sqlbn.sources import open_source
 from sqlbn.sources.classless import with_class_of
-from sqlbn.store import StoreFile
+from sqlbn.store import open_store
 from sqlbn.store.spec import read_spec
 
 ROWS = {"update": update, "forget": forget}
@@ -58,7 +58,7 @@ def change_stored(
     **options: Any,
 ) -> Change:
     """Change a model of a store in one transaction."""
-    file = StoreFile(store)
+    file = open_store(store)
     draft = file.load(engine, name)
     model = LivingModel(draft, read_spec(draft))
     new, spec, change = change_rows(model, action, data, progress=progress, **options)
@@ -79,12 +79,12 @@ def merge_stored(
     again: bool = False,
 ) -> Change:
     """A new model of the rows of two models, which may lie in two stores."""
-    file = StoreFile(store)
+    file = open_store(store)
     file.check_name(engine, name, replace)
     if other_store is None and names[0] == names[1]:
         raise OptionError(f"{names[0]!r} cannot be merged with itself")
     models = []
-    for at, wanted in zip((file, StoreFile(other_store or store)), names, strict=True):
+    for at, wanted in zip((file, open_store(other_store or store)), names, strict=True):
         draft = at.load(engine, wanted)
         models.append(LivingModel(draft, read_spec(draft)))
     try:

@@ -33,7 +33,7 @@ from sqlbn.search.networks import COUNTS_SHARE, FoundNetwork, entropy
 from sqlbn.search.options import SearchOptions
 from sqlbn.search.task import Task
 from sqlbn.sources import Source, open_source
-from sqlbn.store import StoreFile
+from sqlbn.store import open_store
 from sqlbn.store.spec import ModelSpec, add_meta, read_spec
 from sqlbn.structure.parents import Structure
 from sqlbn.structure.shape import Shape
@@ -104,7 +104,7 @@ def follow(
     engine = DuckDBEngine(settings)
     try:
         if store is not None and name is not None:
-            StoreFile(store).check_name(engine, name, replace)
+            open_store(store).check_name(engine, name, replace)
         source = api.open_for_fit(engine, data, chosen)
         following = _Following(engine, source, chosen, searching.options, window, progress)
         found = list(following.run())

@@ -13,7 +13,7 @@ from sqlbn.errors import OptionError
 from sqlbn.networks.bif import read_bif
 from sqlbn.networks.network import Network
 from sqlbn.networks.stored import network_of
-from sqlbn.store import StoreFile
+from sqlbn.store import open_store
 from sqlbn.store.spec import ModelSpec, read_spec
 
 
@@ -61,7 +61,7 @@ def stored_model(
 ) -> Iterator[tuple[Draft, ModelSpec]]:
     """The tables of a model, and what they say."""
     assert store is not None and name is not None
-    draft = StoreFile(store).load(engine, name)
+    draft = open_store(store).load(engine, name)
     try:
         yield draft, read_spec(draft)
     finally:

@@ -1,5 +1,8 @@
-"""The model store: one DuckDB file, a schema a model. Tables in, tables out; nothing is learned."""
+"""The store: a DuckDB file with a schema a model, or a folder of Parquet tables.
 
-from sqlbn.store.file import StoreFile
+Tables in, tables out; nothing is learned.
+"""
 
-__all__ = ["StoreFile"]
+from sqlbn.store.opening import Store, open_store
+
+__all__ = ["Store", "open_store"]

@@ -15,8 +15,7 @@ from sqlbn.engines.spark.errors import translate
 from sqlbn.engines.spark.session import open_session
 from sqlbn.engines.spark.spelling import spelled, view_of
 from sqlbn.engines.spark.types import without_unsigned
-from sqlbn.errors import SqlbnError
-from sqlbn.outfiles import output_format
+from sqlbn.errors import OptionError, SqlbnError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -177,15 +176,24 @@ class SparkLake:
         """Rows have no order here but by a column."""
         yield
 
-    def write(self, sql: str, path: Path) -> int:
-        form = output_format(path)
+    def check_target(self, out: str) -> None:
+        ending = out.rstrip("/").rsplit(".", 1)[-1].lower()
+        if ending not in ("parquet", "pq", "csv"):
+            raise OptionError(f"--out {out}: the name must end in .parquet or .csv")
+        if "://" not in out and Path(out).exists():
+            raise OptionError(
+                f"--out {out} is there already; Spark writes a new folder of files: name another"
+            )
+
+    def write(self, sql: str, out: str) -> int:
+        self.check_target(out)
+        form = "csv" if out.lower().rstrip("/").endswith("csv") else "parquet"
+        place = out if "://" in out else f"file://{Path(out).absolute()}"
         frame = self.frame(sql)
         with _translated():
-            writer = frame.write.mode("errorifexists")
-            if form == "csv":
-                writer = writer.option("header", "true")
-            writer.format(form).save(str(path))
-            return int(self.session.read.format(form).load(str(path)).count())
+            frame.write.mode("errorifexists").option("header", "true").format(form).save(place)
+            written = self.session.read.format(form).option("header", "true").load(place)
+            return int(written.count())
 
     def close(self) -> None:
         for name in list(self._views):
