@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import spark_cluster
+import spark_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -24,12 +25,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Logs and scratch files of Spark; while it lives, sessions are small and on loopback."""
-    reason = spark_cluster.why_not()
+    reason = spark_settings.why_not()
     if reason:
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("spark")
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in spark_cluster.settings(folder).items():
+        for name, value in spark_settings.settings(folder).items():
             patch.setenv(name, value)
         yield folder
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from spark_cluster import Cluster, ConnectServer, children_of
+from spark_cluster import Cluster, ConnectServer, children_of, wait_until_under_way
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -79,18 +78,6 @@ def test_a_job_survives_the_loss_of_a_worker(
     two_workers.wait_for_workers()
     assert two_workers.state()["aliveworkers"] == 1
     assert two_workers.executors_of(lost) == []
-
-
-def wait_until_under_way(session: SparkSession) -> None:
-    """Wait until some tasks of a stage are done and some are not."""
-    tracker = session.sparkContext.statusTracker()
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        stages = [tracker.getStageInfo(number) for number in tracker.getActiveStageIds()]
-        if any(stage and 0 < stage.numCompletedTasks < stage.numTasks for stage in stages):
-            return
-        time.sleep(0.02)
-    raise AssertionError("the job did not start")
 
 
 def listening(pid: int) -> set[str]:
