@@ -47,6 +47,13 @@ def children_of(pid: int) -> Iterator[int]:
                 yield int(stat.parent.name)
 
 
+def command_of(pid: int) -> bytes:
+    """How a process was called; nothing of one that has ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""
+
+
 def wait_until_under_way(session: SparkSession) -> None:
     """Wait until some tasks of a stage are done and some are not."""
     tracker = session.sparkContext.statusTracker()
@@ -128,7 +135,8 @@ class Cluster:
 
     def executors_of(self, number: int) -> list[int]:
         """The processes that work for this worker now."""
-        return list(children_of(self.workers[number].process.pid))
+        children = children_of(self.workers[number].process.pid)
+        return [pid for pid in children if b"ExecutorBackend" in command_of(pid)]
 
     def running(self) -> list[int]:
         """The numbers of the workers that were not killed."""
