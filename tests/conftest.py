@@ -18,6 +18,8 @@ import sqlbn
 # Helpers with assertions of their own, which should say what they found.
 pytest.register_assert_rewrite("random_tables", "ande_cases", "collection_cases")
 
+pytest_plugins = ["spark_fixtures"]
+
 ROOT = Path(__file__).resolve().parent.parent
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
