@@ -291,8 +291,8 @@ def prediction_statement(
     """The query that `predict` runs, over the model's tables in a schema (None: the one in USE)."""
     left_out = [source.column(name, "--exclude column") for name in exclude]
     if left_out:
-        items = f"* EXCLUDE ({', '.join(map(identifier, left_out))})"
         columns = {c: t for c, t in source.columns.items() if c not in left_out}
+        items = ", ".join(map(identifier, columns))
         source = Source(f"({source.select(items)})", columns, source.label)
     check_input(spec, source)
     sql = prediction_sql(spec.scorer(prefix, source.columns), source.filtered_relation)
