@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlbn.draft import Draft
 from sqlbn.errors import SourceError
 from sqlbn.sources import Source
-from sqlbn.sources.urls import is_remote
+from sqlbn.urls import is_remote
 
 if TYPE_CHECKING:
     from sqlbn.options import FitOptions

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from sqlbn.sources.tables import DataFile, TableColumn, TableFiles, TableName, local_path
-from sqlbn.sources.urls import is_remote
+from sqlbn.urls import is_remote
 
 if TYPE_CHECKING:
     import numpy as np

@@ -13,7 +13,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SourceError, SqlbnError
 from sqlbn.quoting import literal, literals
 from sqlbn.sources.relation import Source, SourceFile, parquet_row_key
-from sqlbn.sources.urls import is_remote, shown, without_secrets
+from sqlbn.urls import is_remote, shown, without_secrets
 
 _PARQUET = (".parquet", ".pq", ".parq")
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sqlbn.errors import SourceError
 from sqlbn.sources.tables import DataFile, TableColumn, TableFiles, TableName, local_path
-from sqlbn.sources.urls import is_remote, shown
+from sqlbn.urls import is_remote, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -17,7 +17,7 @@ from sqlbn.sources.objects import object_source
 from sqlbn.sources.relation import Source, SourceFile, staged
 from sqlbn.sources.table_source import table_source
 from sqlbn.sources.tables import the_table
-from sqlbn.sources.urls import is_remote, shown
+from sqlbn.urls import is_remote, shown
 
 
 def open_source(

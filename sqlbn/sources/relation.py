@@ -9,7 +9,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError
 from sqlbn.quoting import identifier, literal
 from sqlbn.scoring.names import RESERVED
-from sqlbn.sources.urls import shown
+from sqlbn.urls import shown
 
 ROW = f"{RESERVED}source_row"
 

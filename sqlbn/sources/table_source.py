@@ -22,7 +22,7 @@ from sqlbn.sources.tables import (
     table_files,
     table_label,
 )
-from sqlbn.sources.urls import is_remote
+from sqlbn.urls import is_remote
 
 
 def table_source(engine: DuckDBEngine, name: TableName) -> Source:

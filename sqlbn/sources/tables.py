@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlbn.errors import SourceError, SqlbnError, TableError
-from sqlbn.sources.urls import is_remote, shown, without_secrets
+from sqlbn.urls import is_remote, shown, without_secrets
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Format = Literal["delta", "iceberg"]
 PACKAGES: dict[Format, str] = {"delta": "deltalake", "iceberg": "pyiceberg"}
 TITLES: dict[Format, str] = {"delta": "Delta", "iceberg": "Iceberg"}
+_VERSIONS: dict[Format, str] = {"delta": "version", "iceberg": "snapshot"}
 _METADATA = ".metadata.json"
 
 
@@ -43,7 +44,8 @@ class TableName:
     @property
     def title(self) -> str:
         """The table in a message."""
-        return f"the {TITLES[self.format]} table {shown(self.place)!r}"
+        at = "" if self.version is None else f" at {_VERSIONS[self.format]} {self.version}"
+        return f"the {TITLES[self.format]} table {shown(self.place)!r}{at}"
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,7 @@ def table_label(name: TableName, version: int | None) -> str:
     >>> table_label(TableName("delta", "lake/sales"), 3)
     'lake/sales (delta version 3)'
     """
-    kind = {"delta": "version", "iceberg": "snapshot"}[name.format]
-    known = f" {kind} {version}" if version is not None else ""
+    known = f" {_VERSIONS[name.format]} {version}" if version is not None else ""
     return f"{shown(name.place)} ({name.format}{known})"
 
 
@@ -156,19 +157,19 @@ def table_files(path: str | TableName) -> TableFiles | None:
     name = table_name(path) if isinstance(path, str) else path
     if name is None:
         return None
-    require_package(name)
+    if shown(name.place) != name.place:
+        raise SourceError(
+            f"{name.title}: take user, password and query out of its address; its library finds "
+            "credentials in the environment"
+        )
+    if find_spec(PACKAGES[name.format]) is None:
+        raise TableError(f"{name.title} needs a package: pip install 'sqlbn[{name.format}]'")
     if name.format == "delta":
         from sqlbn.sources.delta import delta_files as found
     else:
         from sqlbn.sources.iceberg import iceberg_files as found
     with library_errors(name):
         return found(name)
-
-
-def require_package(name: TableName) -> None:
-    """One line where the library that reads the table is not installed."""
-    if find_spec(PACKAGES[name.format]) is None:
-        raise TableError(f"{name.title} needs a package: pip install 'sqlbn[{name.format}]'")
 
 
 @contextmanager
@@ -179,8 +180,10 @@ def library_errors(name: TableName) -> Iterator[None]:
     except SqlbnError:
         raise
     except Exception as error:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        line = without_secrets(lines[0] if lines else type(error).__name__, [name.place])
+        # A library may tell the cause in lines below, coloured for a terminal.
+        lines = re.sub(r"\x1b\[[0-9;]*m|↳", "", str(error)).splitlines()
+        told = "; ".join(line.strip() for line in lines if line.strip())
+        line = without_secrets(told)[:300] or type(error).__name__
         raise TableError(f"cannot open {name.title}: {line}") from error
 
 
