@@ -24,6 +24,9 @@ from sqlbn.sources.tables import (
 )
 from sqlbn.urls import is_remote
 
+# What the engine calls the place of a row.
+_PLACES = {"file_index", "file_row_number"}
+
 
 def table_source(engine: DuckDBEngine, name: TableName) -> Source:
     """The table by its library, else by the engine's own extension where that is installed."""
@@ -77,20 +80,19 @@ def _files_source(engine: DuckDBEngine, table: TableFiles) -> Source:
     )
     if not table.files:
         return source
-    scan = _scan(table, columns)
     gone = _deleted_rows(engine, table.files)
-    if gone is None and not table.partition_columns:
+    if gone is None and not table.partition_columns and _PLACES.isdisjoint(map(str.lower, columns)):
+        scan = _scan(table, columns, list(columns))
         return replace(source, relation=scan, row_key=parquet_row_key())
-    items = [
-        identifier(name) if column.stored is not None else _partition_item(table, column, kind)
-        for column, (name, kind) in zip(table.columns, columns.items(), strict=True)
-    ]
-    without = f" AS f ANTI JOIN {gone} AS g ON f.file_index = g.file AND f.file_row_number = g.row"
-    relation = (
-        f"(SELECT {', '.join(items)}, {parquet_row_key()} AS {ROW} FROM {scan}"
-        f"{without if gone is not None else ''})"
-    )
-    return replace(source, relation=relation, row_key=ROW, numbered=True)
+    # Names of ours inside, so that a column called file_index is not taken for the engine's.
+    inner = [f"c{i}" for i in range(len(columns))]
+    items = ", ".join(f"{i} AS {identifier(n)}" for i, n in zip(inner, columns, strict=True))
+    relation = f"(SELECT {items}, {parquet_row_key()} AS {ROW} FROM {_scan(table, columns, inner)}"
+    if table.partition_columns:
+        relation += f" JOIN {_partitions(table, columns, inner)} ON file_index = part"
+    if gone is not None:
+        relation += f" ANTI JOIN {gone} ON file_index = gone_file AND file_row_number = gone_row"
+    return replace(source, relation=f"{relation})", row_key=ROW, numbered=True)
 
 
 def _check_files(table: TableFiles) -> None:
@@ -118,24 +120,26 @@ def _no_rows(columns: dict[str, str]) -> str:
     return f"(SELECT {items} WHERE false)"
 
 
-def _scan(table: TableFiles, columns: dict[str, str]) -> str:
+def _scan(table: TableFiles, columns: dict[str, str], names: Sequence[str]) -> str:
     """The files, each column found by what it is called there, NULL where a file lacks it."""
     schema = ", ".join(
         f"{literal(column.stored)}: "
         f"{{name: {literal(name)}, type: {literal(kind)}, default_value: NULL}}"
-        for column, (name, kind) in zip(table.columns, columns.items(), strict=True)
+        for column, name, kind in zip(table.columns, names, columns.values(), strict=True)
         if column.stored is not None
     )
     files = file_list([file.path for file in table.files], literally=True)
     return f"read_parquet({files}, schema = MAP {{{schema}}})"
 
 
-def _partition_item(table: TableFiles, column: TableColumn, kind: str) -> str:
-    """A partition column: its values by the number of the file, so that the engine skips files."""
-    at = table.partition_columns.index(column)
-    values = literals(None if f.values[at] is None else str(f.values[at]) for f in table.files)
-    taken = f"CAST([{values}] AS {kind}[])[(file_index + 1)::BIGINT]"
-    return f"{taken} AS {identifier(column.name)}"
+def _partitions(table: TableFiles, columns: dict[str, str], names: Sequence[str]) -> str:
+    """The partition values of every file, to be joined: a filter on them then skips files."""
+    items = [f"unnest(range({len(table.files)}))::UBIGINT AS part"]
+    for at, column in enumerate(table.partition_columns):
+        values = literals(None if f.values[at] is None else str(f.values[at]) for f in table.files)
+        name = names[table.columns.index(column)]
+        items.append(f"unnest(CAST([{values}] AS {columns[column.name]}[])) AS {name}")
+    return f"(SELECT {', '.join(items)})"
 
 
 def _deleted_rows(engine: DuckDBEngine, files: Sequence[DataFile]) -> str | None:
@@ -149,8 +153,8 @@ def _deleted_rows(engine: DuckDBEngine, files: Sequence[DataFile]) -> str | None
     engine.create_table(
         name,
         {
-            "file": np.concatenate([np.full(len(rows), i, np.uint64) for i, rows in gone]),
-            "row": np.concatenate([rows for _, rows in gone]),
+            "gone_file": np.concatenate([np.full(len(rows), i, np.uint64) for i, rows in gone]),
+            "gone_row": np.concatenate([rows for _, rows in gone]),
         },
     )
     return name
