@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from pathlib import Path
 from typing import Any
@@ -99,3 +100,80 @@ def _z85(data: bytes) -> str:
     for (word,) in struct.iter_unpack(">I", data):
         text += "".join(_Z85[word // 85**power % 85] for power in (4, 3, 2, 1, 0))
     return text
+
+
+def with_delete_file(table: Any, rows: dict[str, list[Any]]) -> str:
+    """The metadata of an Iceberg table after a delete that pyiceberg reads but does not write.
+
+    Rows are deleted by position in its one file (`pos`), or where a column has one of some values.
+    """
+    from pyiceberg import manifest as m
+    from pyiceberg.typedef import Record
+
+    class Deletes(m.ManifestWriterV2):
+        def content(self) -> Any:
+            return m.ManifestContent.DELETES
+
+        @property
+        def _meta(self) -> dict[str, str]:
+            return {**super()._meta, "content": "deletes"}
+
+    ((column, values),) = rows.items()
+    schema, last, io = table.schema(), table.current_snapshot(), table.io
+    if column == "pos":
+        paths = [task.file.file_path for task in table.scan().plan_files()] * len(values)
+        columns, ids, equal = {"file_path": paths, "pos": values}, [2147483546, 2147483545], None
+        content = m.DataFileContent.POSITION_DELETES
+    else:
+        equal = ids = [schema.find_field(column).field_id]
+        columns, content = {column: values}, m.DataFileContent.EQUALITY_DELETES
+    deletes = pa.table(columns)
+    fields = [
+        f.with_metadata({"PARQUET:field_id": str(i)})
+        for f, i in zip(deletes.schema, ids, strict=True)
+    ]
+    folder = f"{table.location()}/metadata"
+    file, number = f"{folder}/{column}.parquet", last.snapshot_id + 1
+    pq.write_table(deletes.cast(pa.schema(fields)), file.removeprefix("file://"))
+    entry = m.DataFile.from_args(
+        content=content,
+        file_path=file,
+        file_format=m.FileFormat.PARQUET,
+        partition=Record(),
+        record_count=len(values),
+        file_size_in_bytes=os.path.getsize(file.removeprefix("file://")),  # noqa: PTH202
+        equality_ids=equal,
+        _table_format_version=2,
+    )
+    entry.spec_id = 0
+    output = io.new_output(f"{folder}/{column}.avro")
+    with Deletes(table.spec(), schema, output, number, "deflate") as writer:
+        added = m.ManifestEntryStatus.ADDED
+        writer.add_entry(
+            m.ManifestEntry.from_args(
+                status=added, snapshot_id=number, data_file=entry, _table_format_version=2
+            )
+        )
+    listed, sequence = f"{folder}/{column}-list.avro", last.sequence_number + 1
+    with m.write_manifest_list(
+        2, io.new_output(listed), number, last.snapshot_id, sequence, "deflate"
+    ) as manifests:
+        manifests.add_manifests([*last.manifests(io), writer.to_manifest_file()])
+    known = json.loads(Path(table.metadata_location.removeprefix("file://")).read_text())
+    snapshot = {
+        **known["snapshots"][-1],
+        "snapshot-id": number,
+        "parent-snapshot-id": last.snapshot_id,
+        "sequence-number": sequence,
+        "manifest-list": listed,
+        "summary": {"operation": "delete"},
+    }
+    known |= {
+        "last-sequence-number": sequence,
+        "snapshots": [*known["snapshots"], snapshot],
+        "current-snapshot-id": number,
+        "refs": {"main": {"snapshot-id": number, "type": "branch"}},
+    }
+    path = Path(folder.removeprefix("file://")) / f"00009-{column}.metadata.json"
+    path.write_text(json.dumps(known))
+    return str(path)

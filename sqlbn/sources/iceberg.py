@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlbn.errors import SourceError
+from sqlbn.errors import SourceError, TableError
 from sqlbn.sources.tables import DataFile, TableColumn, TableFiles, TableName, local_path
 from sqlbn.urls import is_remote, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyiceberg.schema import Schema
-    from pyiceberg.table import FileScanTask, Table
+    from pyiceberg.table import DataScan, FileScanTask, Table
 
 
 def iceberg_files(name: TableName) -> TableFiles:
@@ -24,7 +24,7 @@ def iceberg_files(name: TableName) -> TableFiles:
     version = _version(table, name)
     scan = table.scan(snapshot_id=version)
     schema = scan.projection()
-    tasks = list(scan.plan_files()) if version is not None else []
+    tasks = _planned(scan, name) if version is not None else []
     files = [DataFile(local_path(t.file.file_path), t.file.file_size_in_bytes) for t in tasks]
     return TableFiles(
         name=name,
@@ -36,6 +36,18 @@ def iceberg_files(name: TableName) -> TableFiles:
         files=tuple(sorted(files, key=lambda file: file.path)),
         beyond=_beyond(schema, tasks),
     )
+
+
+def _planned(scan: DataScan, name: TableName) -> list[FileScanTask]:
+    try:
+        return list(scan.plan_files())
+    except (ValueError, NotImplementedError) as error:
+        if "equality deletes" not in str(error):
+            raise
+        raise TableError(
+            f"{name.title} has equality deletes, which pyiceberg cannot read; compact the table, "
+            "or run INSTALL iceberg in DuckDB once"
+        ) from error
 
 
 def iceberg_rows(table: TableFiles) -> pa.RecordBatchReader:

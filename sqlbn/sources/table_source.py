@@ -86,13 +86,21 @@ def _files_source(engine: DuckDBEngine, table: TableFiles) -> Source:
         return replace(source, relation=scan, row_key=parquet_row_key())
     # Names of ours inside, so that a column called file_index is not taken for the engine's.
     inner = [f"c{i}" for i in range(len(columns))]
-    items = ", ".join(f"{i} AS {identifier(n)}" for i, n in zip(inner, columns, strict=True))
+    values = [
+        name if column.stored is not None else _partition_value(table, column, kind)
+        for column, name, kind in zip(table.columns, inner, columns.values(), strict=True)
+    ]
+    items = ", ".join(f"{v} AS {identifier(n)}" for v, n in zip(values, columns, strict=True))
     relation = f"(SELECT {items}, {parquet_row_key()} AS {ROW} FROM {_scan(table, columns, inner)}"
-    if table.partition_columns:
-        relation += f" JOIN {_partitions(table, columns, inner)} ON file_index = part"
     if gone is not None:
         relation += f" ANTI JOIN {gone} ON file_index = gone_file AND file_row_number = gone_row"
-    return replace(source, relation=f"{relation})", row_key=ROW, numbered=True)
+    return replace(
+        source,
+        relation=f"{relation})",
+        row_key=ROW,
+        numbered=True,
+        ordered=gone is None,  # joins of DuckDB 2.0 mix up the rows
+    )
 
 
 def _check_files(table: TableFiles) -> None:
@@ -132,14 +140,14 @@ def _scan(table: TableFiles, columns: dict[str, str], names: Sequence[str]) -> s
     return f"read_parquet({files}, schema = MAP {{{schema}}})"
 
 
-def _partitions(table: TableFiles, columns: dict[str, str], names: Sequence[str]) -> str:
-    """The partition values of every file, to be joined: a filter on them then skips files."""
-    items = [f"unnest(range({len(table.files)}))::UBIGINT AS part"]
-    for at, column in enumerate(table.partition_columns):
-        values = literals(None if f.values[at] is None else str(f.values[at]) for f in table.files)
-        name = names[table.columns.index(column)]
-        items.append(f"unnest(CAST([{values}] AS {columns[column.name]}[])) AS {name}")
-    return f"(SELECT {', '.join(items)})"
+def _partition_value(table: TableFiles, column: TableColumn, kind: str) -> str:
+    """A partition column by the number of the file: DuckDB skips files where one filter says so.
+
+    A join would let it skip files also by several filters, but mixes up the rows.
+    """
+    at = table.partition_columns.index(column)
+    values = literals(None if f.values[at] is None else str(f.values[at]) for f in table.files)
+    return f"CAST([{values}] AS {kind}[])[(file_index + 1)::BIGINT]"
 
 
 def _deleted_rows(engine: DuckDBEngine, files: Sequence[DataFile]) -> str | None:
