@@ -116,7 +116,7 @@ def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dic
         "weight_bits": training.weights.fraction_bits if training.weights is not None else "",
         "where": options.where or "",
         "source": training.source.label,
-        "files": [{"path": f.path, "bytes": f.size} for f in training.source.files],
+        "files": [{"path": f.name, "bytes": f.size} for f in training.source.files],
         "rows": training.rows,
         "rows_skipped": training.skipped,
         "seconds": {name: round(taken, 4) for name, taken in progress.seconds.items()},

@@ -9,6 +9,10 @@ class SourceError(SqlbnError, ValueError):
     """The data cannot be read: no such file, schemas that disagree, a damaged file."""
 
 
+class TableError(SourceError):
+    """A Delta or Iceberg table that its library, or the lack of it, keeps from being read."""
+
+
 class ColumnError(SqlbnError, ValueError):
     """A column is missing, has an unusable type, or holds values it must not."""
 

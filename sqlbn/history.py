@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlbn.draft import Draft
 from sqlbn.errors import SourceError
 from sqlbn.sources import Source
-from sqlbn.sources.files import is_remote
+from sqlbn.urls import is_remote
 
 if TYPE_CHECKING:
     from sqlbn.options import FitOptions
@@ -63,12 +63,12 @@ class Step:
         return -1 if self.action == "forget" else 1
 
 
-def fingerprint(path: str) -> str:
-    """Tells a file with the same content, whatever its name; '' where it cannot be read here."""
+def fingerprint(path: str, part: str = "") -> str:
+    """Tells a file with the same content, whatever its name, in the same part of a table."""
     if is_remote(path):
         return hashlib.sha256(path.encode()).hexdigest()
     size = Path(path).stat().st_size
-    digest = hashlib.sha256(str(size).encode())
+    digest = hashlib.sha256(f"{part}{size}".encode())
     with Path(path).open("rb") as file:
         if size <= 2 * _SAMPLE:
             digest.update(file.read())
@@ -92,7 +92,9 @@ def moment() -> str:
 
 def counted_files(source: Source, condition: str) -> tuple[CountedFile, ...]:
     """The files of a source; `condition` says which of their rows were asked for."""
-    return tuple(CountedFile(f.path, f.size, fingerprint(f.path), condition) for f in source.files)
+    return tuple(
+        CountedFile(f.name, f.size, fingerprint(f.path, f.part), condition) for f in source.files
+    )
 
 
 def condition_of(where: str | None, table: str | None, query: str | None) -> str:

@@ -300,8 +300,8 @@ def prediction_statement(
     """The query that `predict` runs, over the model's tables in a schema (None: the one in USE)."""
     left_out = [source.column(name, "--exclude column") for name in exclude]
     if left_out:
-        items = dialect.without(list(map(identifier, left_out)))
         columns = {c: t for c, t in source.columns.items() if c not in left_out}
+        items = ", ".join(map(identifier, columns))
         source = Source(f"({source.select(items)})", columns, source.label)
     check_input(spec, source)
     scorer = spec.scorer(prefix, source.columns, dialect=dialect)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def used_source(engine: DuckDBEngine, source: Source, options: FitOptions) -> Source:
-    """Only the columns that matter, from something that another connection can read."""
+    """Only the columns that matter, from something that another connection can read in order."""
     names = options.columns_of(source)
-    if source.row_key is None or not source.rescannable:
+    if source.row_key is None or not source.rescannable or not source.ordered:
         return staged(engine, source, names)
     columns = {n: source.columns[n] for n in names}
     listed = ", ".join(identifier(n) for n in names)

@@ -24,8 +24,8 @@ def without_class(source: Source) -> Source:
         relation=f"(SELECT *, '' AS {identifier(NO_CLASS)} FROM {source.relation})",
         columns={**source.columns, NO_CLASS: "VARCHAR"},
         hidden=(NO_CLASS,),
-        # The numbers of rows are not seen from outside.
-        row_key=None,
+        # The engine's numbers of rows are not seen from outside.
+        row_key=source.row_key if source.numbered else None,
     )
 
 

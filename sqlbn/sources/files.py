@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import SourceError
+from sqlbn.errors import SourceError, SqlbnError
 from sqlbn.quoting import literal, literals
 from sqlbn.sources.relation import Source, SourceFile, parquet_row_key
+from sqlbn.urls import is_remote, shown, without_secrets
 
 _PARQUET = (".parquet", ".pq", ".parq")
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 _DATABASE = (".duckdb", ".ddb", ".db")
 
 
-def is_remote(path: str) -> bool:
-    """Whether the engine, not the file system, knows this path."""
-    return "://" in path
+@contextmanager
+def remote_errors(paths: Sequence[str]) -> Iterator[None]:
+    """Errors about remote data, with a remedy and without secrets."""
+    try:
+        yield
+    except SqlbnError as error:
+        if not any(map(is_remote, paths)):
+            raise
+        line = without_secrets(str(error), paths)
+        needed = re.search(r"required extension '?(\w+)", line)
+        if needed is None:
+            raise type(error)(line) from None
+        raise SourceError(
+            f"{label_of(paths)} needs DuckDB's extension {needed[1]}, which is not here and could "
+            f"not be fetched; run INSTALL {needed[1]} in DuckDB once, where there is a network"
+        ) from None
 
 
 def expand(paths: Sequence[str]) -> list[str]:
@@ -51,7 +67,7 @@ def _folder_files(folder: str) -> list[str]:
 
 def file_format(path: str) -> str:
     """'parquet', 'csv' or 'database', by ending, else by the first bytes."""
-    lower = path.lower()
+    lower = path.lower().split("?")[0] if is_remote(path) else path.lower()
     for endings, name in ((_PARQUET, "parquet"), (_CSV, "csv"), (_DATABASE, "database")):
         if lower.endswith(endings):
             return name
@@ -62,12 +78,20 @@ def file_format(path: str) -> str:
             return "parquet"
         if head[8:12] == b"DUCK":
             return "database"
-    raise SourceError(f"{path!r} is neither Parquet, CSV nor a DuckDB file, by its name")
+    also = "; write delta:… or iceberg:… before a table" if is_remote(path) else ""
+    raise SourceError(f"{path!r} is neither Parquet, CSV nor a DuckDB file, by its name{also}")
 
 
-def _pattern(path: str) -> str:
+def file_list(paths: Sequence[str], literally: bool = False) -> str:
+    """The files as a list in SQL; a remote path may be a pattern, unless it is meant literally."""
+    return f"[{literals(_pattern(path, literally) for path in paths)}]"
+
+
+def _pattern(path: str, literally: bool = False) -> str:
     """A path in which no character is taken for a wildcard."""
-    return path if is_remote(path) else "".join(f"[{c}]" if c in "*?[" else c for c in path)
+    if is_remote(path) and not literally:
+        return path
+    return "".join(f"[{c}]" if c in "*?[" else c for c in path)
 
 
 def sized(files: Sequence[str]) -> tuple[SourceFile, ...]:
@@ -77,14 +101,15 @@ def sized(files: Sequence[str]) -> tuple[SourceFile, ...]:
 
 def label_of(files: Sequence[str]) -> str:
     """What messages call some files."""
-    return files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+    first = shown(files[0])
+    return first if len(files) == 1 else f"{first} and {len(files) - 1} more"
 
 
 def parquet_source(
     engine: DuckDBEngine, files: Sequence[str], used: Callable[[str], bool]
 ) -> Source:
     """Parquet files with one schema, hive partitions included."""
-    patterns = f"[{literals(_pattern(f) for f in files)}]"
+    patterns = file_list(files)
     for file in files:
         if not is_remote(file) and Path(file).stat().st_size == 0:
             raise SourceError(f"{file!r} is empty (0 bytes); write the file again")
@@ -165,7 +190,7 @@ def csv_source(engine: DuckDBEngine, files: Sequence[str], used: Callable[[str],
         _compare_schemas(files[0], wanted, file, {n: "" for n, _ in schemas[file]}, used)
     hive = any("=" in part for f in files for part in Path(f).parts[:-1])
     relation = (
-        f"read_csv([{literals(_pattern(f) for f in files)}], union_by_name = true, "
+        f"read_csv({file_list(files)}, union_by_name = true, "
         f"hive_partitioning = {str(hive).lower()})"
     )
     return Source(

@@ -14,8 +14,12 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.engines.local_lake import LocalLake
 from sqlbn.errors import ColumnError, EngineError, OptionError, SourceError
 from sqlbn.quoting import identifier, literal, qualified
-from sqlbn.sources.files import csv_source, expand, file_format, is_remote, parquet_source
+from sqlbn.sources.files import csv_source, expand, file_format, parquet_source, remote_errors
+from sqlbn.sources.objects import object_source
 from sqlbn.sources.relation import Source, SourceFile, staged
+from sqlbn.sources.table_source import table_source
+from sqlbn.sources.tables import the_table
+from sqlbn.urls import is_remote, shown
 
 
 def open_source(
@@ -27,7 +31,7 @@ def open_source(
     where: str | None = None,
     used: Callable[[str], bool] = lambda name: True,
 ) -> Source:
-    """Open files, a database, Arrow data or a data frame as one relation.
+    """Open files, a table of a lake, a database, Arrow data or a data frame as one relation.
 
     `used` says which columns matter: files may disagree about the others.
     """
@@ -38,9 +42,10 @@ def open_source(
     if paths is None:
         if table is not None or query is not None:
             raise OptionError("--table and --query go with a DuckDB database file")
-        source = _object_source(engine, data)
+        source = object_source(engine, data)
     else:
-        source = _path_source(engine, paths, table, query, used)
+        with remote_errors(paths):
+            source = _path_source(engine, paths, table, query, used)
     if not source.columns:
         raise SourceError(f"{source.label} has no columns")
     return with_where(engine, source, where) if where is not None else source
@@ -66,7 +71,7 @@ def _open_in_spark(
     elif spark.is_frame(data):
         source = spark.open_frame(engine, lake, data)
     else:
-        held = _object_source(engine, data)
+        held = object_source(engine, data)
         with_rows = engine.arrow(held.select("*"))
         source = replace(spark.open_frame(engine, lake, with_rows), label=held.label)
     if not source.columns:
@@ -91,6 +96,11 @@ def _path_source(
     query: str | None,
     used: Callable[[str], bool],
 ) -> Source:
+    lake_table = the_table(paths)
+    if lake_table is not None:
+        if table is not None or query is not None:
+            raise OptionError("--table and --query go with a DuckDB database file")
+        return table_source(engine, lake_table)
     files = expand(paths)
     formats = {file_format(f) for f in files}
     if len(formats) > 1:
@@ -126,7 +136,7 @@ def _database_source(
     return Source(
         relation=relation,
         columns=dict(engine.columns(relation)),
-        label=f"table {name!r} of {path}",
+        label=f"table {name!r} of {shown(path)}",
         files=files,
         row_key="rowid" if is_table else None,
         rescannable=is_table,
@@ -163,7 +173,7 @@ def _query_source(
         source = Source(
             relation=relation,
             columns=dict(engine.columns(relation)),
-            label=f"the query on {path}",
+            label=f"the query on {shown(path)}",
             files=files,
             rescannable=False,
         )
@@ -183,50 +193,6 @@ def _one_select(query: str) -> str:
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise SourceError("--query takes one SELECT statement")
     return query.strip().rstrip(";")
-
-
-# -- objects in memory --------------------------------------------------------------------------
-
-
-def _object_source(engine: DuckDBEngine, data: Any) -> Source:
-    import pyarrow as pa
-    import pyarrow.dataset as pads
-
-    kind = f"{type(data).__module__.split('.')[0]}.{type(data).__name__}"
-    once = False
-    if isinstance(data, duckdb.DuckDBPyRelation):
-        data, once = data.to_arrow_reader(), True
-    elif kind.startswith("polars."):
-        data = data.collect().to_arrow() if kind == "polars.LazyFrame" else data.to_arrow()
-    elif isinstance(data, pa.RecordBatch):
-        data = pa.Table.from_batches([data])
-    elif isinstance(data, pa.RecordBatchReader):
-        once = True
-    elif hasattr(data, "__arrow_c_stream__") and not isinstance(data, pa.Table):
-        if not kind.startswith("pandas."):
-            data, once = pa.RecordBatchReader.from_stream(data), True
-    elif not isinstance(data, pa.Table | pads.Dataset) and not kind.startswith("pandas."):
-        raise SourceError(
-            f"cannot read data of type {kind}; give paths, an Arrow table or reader, "
-            "a pandas or polars data frame, or a DuckDB relation"
-        )
-    name = engine.register(data)
-    source = Source(
-        relation=name,
-        columns=dict(engine.columns(name)),
-        label=f"the {kind.split('.')[1]}",
-        rescannable=not once,
-        ordered=not isinstance(data, pads.Dataset | pa.RecordBatchReader) and not _chunked(data),
-    )
-    if once:  # a reader can be read once only, even if the caller asks for the schema twice
-        source = staged(engine, source)
-        engine.unregister(name)
-    return source
-
-
-def _chunked(data: Any) -> bool:
-    columns = getattr(data, "columns", []) if type(data).__module__.startswith("pyarrow") else []
-    return any(column.num_chunks > 1 for column in columns)
 
 
 # -- filters ------------------------------------------------------------------------------------

@@ -9,14 +9,24 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.engines.local_lake import LocalLake
 from sqlbn.errors import ColumnError
 from sqlbn.quoting import identifier, literal
+from sqlbn.scoring.names import RESERVED
+from sqlbn.urls import shown
+
+ROW = f"{RESERVED}source_row"
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file that rows come from."""
+    """A file that rows come from; `part` is what its place in a table adds to every row of it."""
 
     path: str
     size: int
+    part: str = ""
+
+    @property
+    def name(self) -> str:
+        """The path as it is stored: without passwords."""
+        return shown(self.path)
 
 
 @dataclass(frozen=True)
@@ -27,7 +37,8 @@ class Source:
     whatever the number of threads; None where the engine cannot tell. `rescannable` is False
     where every scan would parse everything anew (CSV, a query) or cannot be repeated. `ordered` is
     False where several threads would mix up the rows. `hidden` are columns that are not the user's.
-    `numbered` is the same relation where only that one has the `row_key`.
+    `numbered`: the relation has a column `ROW` besides, which is the row key. `numbered_as` is the
+    same relation where only that one has the `row_key`.
     """
 
     relation: str
@@ -39,7 +50,8 @@ class Source:
     ordered: bool = True
     where: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
-    numbered: str | None = None
+    numbered: bool = False
+    numbered_as: str | None = None
 
     def column(self, name: str, role: str = "column") -> str:
         """The exact spelling of a column; engines ignore case, so we do where it is unambiguous."""
@@ -72,11 +84,13 @@ class Source:
     @property
     def numbered_relation(self) -> str:
         """The relation in which rows have their `row_key`."""
-        return self.numbered or self.relation
+        return self.numbered_as or self.relation
 
     @property
     def filtered_relation(self) -> str:
         """The rows as something that can stand behind FROM, filters applied."""
+        if self.numbered:
+            return f"({self.select(f'* EXCLUDE ({ROW})')})"
         return f"({self.select('*')})" if self.where else self.relation
 
 

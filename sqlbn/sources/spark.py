@@ -18,12 +18,12 @@ from sqlbn.scoring.names import RESERVED
 from sqlbn.sources.files import (
     expand,
     file_format,
-    is_remote,
     label_of,
     parquet_source,
     sized,
 )
 from sqlbn.sources.relation import Source
+from sqlbn.urls import is_remote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -91,7 +91,7 @@ def with_where(engine: DuckDBEngine, lake: SparkLake, source: Source, where: str
         return replace(
             source,
             relation=narrowed(source.relation),
-            numbered=narrowed(source.numbered) if source.numbered is not None else None,
+            numbered_as=narrowed(source.numbered_as) if source.numbered_as else None,
         )
     except Exception as error:
         raise ColumnError(f"--where {where!r} cannot be used: {first_line(error)}") from error
@@ -113,7 +113,7 @@ def staged_in_lake(
         label=source.label,
         files=source.files,
         row_key=identifier(_ROW),
-        numbered=kept.relation,
+        numbered_as=kept.relation,
     )
 
 
@@ -190,7 +190,7 @@ def _shown(
         label=label,
         files=sized(files),
         row_key=identifier(_ROW) if numbered is not None else None,
-        numbered=numbered,
+        numbered_as=numbered,
     )
 
 
@@ -239,7 +239,7 @@ def _sent(engine: DuckDBEngine, lake: SparkLake, data: Any) -> Source:
         columns = dict(engine.columns(view))
     finally:
         engine.unregister(view)
-    return Source(name, columns, "the Table", row_key=identifier(_ROW), numbered=numbered)
+    return Source(name, columns, "the Table", row_key=identifier(_ROW), numbered_as=numbered)
 
 
 def check_database_options(table: str | None, query: str | None) -> None:

@@ -18,8 +18,8 @@ from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import StoreError
 from sqlbn.quoting import identifier
-from sqlbn.sources.files import is_remote
 from sqlbn.store.spec import TABLES, ModelSpec
+from sqlbn.urls import is_remote
 
 if TYPE_CHECKING:
     import pyarrow as pa

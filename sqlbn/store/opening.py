@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlbn.sources.files import is_remote
 from sqlbn.store.file import StoreFile
 from sqlbn.store.folder import StoreFolder
+from sqlbn.urls import is_remote
 
 Store = StoreFile | StoreFolder
 

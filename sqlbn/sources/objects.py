@@ -1,0 +1,53 @@
+"""Objects in memory as sources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+
+from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import SourceError
+from sqlbn.sources.relation import Source, staged
+
+
+def object_source(engine: DuckDBEngine, data: Any) -> Source:
+    """Arrow data, a data frame or a DuckDB relation."""
+    import pyarrow as pa
+    import pyarrow.dataset as pads
+
+    kind = f"{type(data).__module__.split('.')[0]}.{type(data).__name__}"
+    once = False
+    if isinstance(data, duckdb.DuckDBPyRelation):
+        data, once = data.to_arrow_reader(), True
+    elif kind.startswith("polars."):
+        data = data.collect().to_arrow() if kind == "polars.LazyFrame" else data.to_arrow()
+    elif isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    elif isinstance(data, pa.RecordBatchReader):
+        once = True
+    elif hasattr(data, "__arrow_c_stream__") and not isinstance(data, pa.Table):
+        if not kind.startswith("pandas."):
+            data, once = pa.RecordBatchReader.from_stream(data), True
+    elif not isinstance(data, pa.Table | pads.Dataset) and not kind.startswith("pandas."):
+        raise SourceError(
+            f"cannot read data of type {kind}; give paths, an Arrow table or reader, "
+            "a pandas or polars data frame, or a DuckDB relation"
+        )
+    name = engine.register(data)
+    source = Source(
+        relation=name,
+        columns=dict(engine.columns(name)),
+        label=f"the {kind.split('.')[1]}",
+        rescannable=not once,
+        ordered=not isinstance(data, pads.Dataset | pa.RecordBatchReader) and not _chunked(data),
+    )
+    if once:  # a reader can be read once only, even if the caller asks for the schema twice
+        source = staged(engine, source)
+        engine.unregister(name)
+    return source
+
+
+def _chunked(data: Any) -> bool:
+    columns = getattr(data, "columns", []) if type(data).__module__.startswith("pyarrow") else []
+    return any(column.num_chunks > 1 for column in columns)
