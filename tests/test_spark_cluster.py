@@ -62,6 +62,7 @@ def test_nothing_listens_but_on_loopback(
     assert all(ipaddress.ip_address(address).is_loopback for address in addresses)
 
 
+@pytest.mark.spark_full
 def test_a_job_survives_the_loss_of_a_worker(
     two_workers: Cluster, spark: SparkSession, lake: str
 ) -> None:
