@@ -40,6 +40,10 @@ class Dialect:
         """A list of values of one type."""
         return f"[{', '.join(items)}]"
 
+    def unfolded(self, items: Sequence[str]) -> str:
+        """A row for every item of a list."""
+        return f"unnest({self.list(items)})"
+
     def item(self, listed: str, place: str) -> str:
         """The item of a list at a place, the first at 0."""
         return self.nth(listed, f"{place} + 1")
@@ -127,6 +131,9 @@ class SparkDialect(Dialect):
 
     def list(self, items: Sequence[str]) -> str:
         return f"array({', '.join(items)})"
+
+    def unfolded(self, items: Sequence[str]) -> str:
+        return f"explode({self.list(items)})"
 
     def item(self, listed: str, place: str) -> str:
         return f"get({listed}, CAST({place} AS INTEGER))"

@@ -92,6 +92,15 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "values that two models group differently": ("other_groups", {"joined": "values_1"}),
+    "several blocks in one pass": (
+        "count_blocks",
+        {
+            "keys": "explode(array(0::BIGINT + x0, 5::BIGINT + x1))",
+            "total": "sum(w)",
+            "weighted": True,
+            "relation": "encoded_3",
+        },
+    ),
     "categories of counted values": ("categories", {"counted": "counted_4"}),
     "values of a filtered column": (
         "counted_values",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sqlbn.counts.cover import Block, Family, cover
 from sqlbn.counts.marginals import Counts, marginals
 from sqlbn.counts.packing import packed_sql
+from sqlbn.dialects import Dialect
 from sqlbn.encode.encoded import Encoded
 from sqlbn.engines import DuckDBEngine
 from sqlbn.engines.lake import Arrays
@@ -68,9 +69,46 @@ def block_statement(block: Block, encoded: Encoded) -> str:
 def counted_blocks(
     engine: DuckDBEngine, blocks: Sequence[Block], encoded: Encoded
 ) -> Iterator[tuple[Block, Arrays]]:
-    """Every block with what its query brings."""
-    statements = [block_statement(block, encoded) for block in blocks]
-    yield from zip(blocks, engine.lake.all_arrays(statements), strict=True)
+    """Every block with what its query brings; several dense ones in one where the lake likes it."""
+    lake, groups = engine.lake, list[list[Block]]()
+    for block in blocks:
+        joins = block.dense and groups and groups[-1][0].dense
+        if joins and len(groups[-1]) < lake.blocks_at_once:
+            groups[-1].append(block)
+        else:
+            groups.append([block])
+    statements = [_group_statement(group, encoded, lake.dialect) for group in groups]
+    for group, found in zip(groups, lake.all_arrays(statements), strict=True):
+        yield from _apart(group, found)
+
+
+def _group_statement(group: Sequence[Block], encoded: Encoded, dialect: Dialect) -> str:
+    if len(group) == 1:
+        return block_statement(group[0], encoded)
+    starts = np.cumsum([0, *(block.cells for block in group[:-1])])
+    keys = [
+        f"{start}::BIGINT + {block_key(block, encoded)}"
+        for start, block in zip(starts, group, strict=True)
+    ]
+    return render(
+        "count_blocks",
+        keys=dialect.unfolded(keys),
+        total=encoded.total_sql,
+        weighted=encoded.weighted,
+        relation=encoded.relation,
+    )
+
+
+def _apart(group: Sequence[Block], found: Arrays) -> Iterator[tuple[Block, Arrays]]:
+    """The counts of blocks that were counted together."""
+    if len(group) == 1:
+        yield group[0], found
+        return
+    start = 0
+    for block in group:
+        own = (found["k"] >= start) & (found["k"] < start + block.cells)
+        yield block, {"k": found["k"][own] - start, "n": found["n"][own]}
+        start += block.cells
 
 
 def dense_counts(block: Block, encoded: Encoded, found: Arrays) -> Counts:

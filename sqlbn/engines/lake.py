@@ -42,6 +42,8 @@ class Lake(Protocol):
     dialect: Dialect
     # Cells that a block of counts may have.
     block_cells: int
+    # Blocks that one statement counts.
+    blocks_at_once: int
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a small result."""

@@ -28,6 +28,7 @@ class LocalLake:
 
     dialect: Dialect = DUCKDB
     block_cells = BLOCK_CELLS
+    blocks_at_once = 1
 
     def __init__(self, engine: DuckDBEngine) -> None:
         self._engine = engine

@@ -34,6 +34,7 @@ class SparkLake:
 
     dialect: Dialect = SPARK
     block_cells = 1 << 14
+    blocks_at_once = 8
 
     def __init__(self, engine: DuckDBEngine) -> None:
         self._engine = engine
