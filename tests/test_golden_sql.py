@@ -95,7 +95,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "several blocks in one pass": (
         "count_blocks",
         {
-            "keys": "explode(array(0::BIGINT + x0, 5::BIGINT + x1))",
+            "keys": "unnest([0::BIGINT + x0, 5::BIGINT + x1])",
             "total": "sum(w)",
             "weighted": True,
             "relation": "encoded_3",

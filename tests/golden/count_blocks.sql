@@ -1,4 +1,4 @@
 -- several blocks in one pass
 SELECT k, sum(w) AS n
-FROM (SELECT explode(array(0::BIGINT + x0, 5::BIGINT + x1)) AS k, w FROM encoded_3)
+FROM (SELECT unnest([0::BIGINT + x0, 5::BIGINT + x1]) AS k, w FROM encoded_3)
 GROUP BY k;
