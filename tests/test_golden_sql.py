@@ -577,6 +577,22 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "relation": "encoded_3",
         },
     ),
+    "a Delta table by day, some of its rows deleted": (
+        "lake_table",
+        {
+            "items": [
+                {"name": 'wei"ght', "value": "c0"},
+                {
+                    "name": "day",
+                    "value": "CAST(['2024-02-29'] AS DATE[])[(file_index + 1)::BIGINT]",
+                },
+            ],
+            "row_key": "(file_index::UBIGINT * 1099511627776 + file_row_number)",
+            "row": "__sqlbn_source_row",
+            "scan": "read_parquet(['a.parquet'])",
+            "gone": "sqlbn_deleted_1",
+        },
+    ),
     "rows of every log score of their own class": (
         "score_spectrum",
         {"names": NAMES, "own": "[__sqlbn_s0, __sqlbn_s1][__sqlbn_y + 1]", "scored": SCORED},

@@ -28,7 +28,8 @@ Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
-        help="Parquet or CSV files, patterns ('lake/*.parquet'), hive folders, or a DuckDB file.",
+        help="Parquet or CSV files, patterns ('lake/*.parquet'), hive folders, a Delta or Iceberg "
+        "table, or a DuckDB file.",
     ),
 ]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,7 @@ from sqlbn.sources.tables import (
     table_files,
     table_label,
 )
+from sqlbn.templates import render
 from sqlbn.urls import is_remote
 
 # What the engine calls the place of a row.
@@ -86,17 +88,24 @@ def _files_source(engine: DuckDBEngine, table: TableFiles) -> Source:
         return replace(source, relation=scan, row_key=parquet_row_key())
     # Names of ours inside, so that a column called file_index is not taken for the engine's.
     inner = [f"c{i}" for i in range(len(columns))]
-    values = [
-        name if column.stored is not None else _partition_value(table, column, kind)
-        for column, name, kind in zip(table.columns, inner, columns.values(), strict=True)
+    items = [
+        {
+            "name": name,
+            "value": i if column.stored is not None else _partition_value(table, column, kind),
+        }
+        for i, column, (name, kind) in zip(inner, table.columns, columns.items(), strict=True)
     ]
-    items = ", ".join(f"{v} AS {identifier(n)}" for v, n in zip(values, columns, strict=True))
-    relation = f"(SELECT {items}, {parquet_row_key()} AS {ROW} FROM {_scan(table, columns, inner)}"
-    if gone is not None:
-        relation += f" ANTI JOIN {gone} ON file_index = gone_file AND file_row_number = gone_row"
+    relation = render(
+        "lake_table",
+        items=items,
+        row_key=parquet_row_key(),
+        row=ROW,
+        scan=_scan(table, columns, inner),
+        gone=gone or "",
+    )
     return replace(
         source,
-        relation=f"{relation})",
+        relation=f"({relation})",
         row_key=ROW,
         numbered=True,
         ordered=gone is None,  # joins of DuckDB 2.0 mix up the rows
@@ -208,8 +217,12 @@ def _extension_source(engine: DuckDBEngine, name: TableName) -> Source:
 
 
 def _logged_version(name: TableName) -> int | None:
-    """The version asked for, else the last one in the log of a local Delta table."""
-    if name.version is not None or name.format == "iceberg" or is_remote(name.place):
+    """The version asked for, else the last one that a local table tells of."""
+    if name.version is not None or is_remote(name.place):
         return name.version
+    if name.format == "iceberg":
+        file = Path(metadata_file(name.place))
+        told = json.loads(file.read_text()) if file.is_file() else {}
+        return told.get("current-snapshot-id")
     commits = (Path(name.place) / "_delta_log").glob("*.json")
     return max((int(c.stem) for c in commits if c.stem.isdigit()), default=None)
