@@ -40,6 +40,10 @@ class Dialect:
         """A list of values of one type."""
         return f"[{', '.join(items)}]"
 
+    def count_few(self, value: str) -> str:
+        """The number of distinct values of which there are few."""
+        return f"count(DISTINCT {value})"
+
     def unfolded(self, items: Sequence[str]) -> str:
         """A row for every item of a list."""
         return f"unnest({self.list(items)})"
@@ -131,6 +135,10 @@ class SparkDialect(Dialect):
 
     def list(self, items: Sequence[str]) -> str:
         return f"array({', '.join(items)})"
+
+    def count_few(self, value: str) -> str:
+        # Several DISTINCT in one statement would copy every row for each of them.
+        return f"size(collect_set({value}))"
 
     def unfolded(self, items: Sequence[str]) -> str:
         return f"explode({self.list(items)})"

@@ -148,14 +148,26 @@ def _distinct_counts(
     )
     for profile, estimate in zip(open_cases, estimates, strict=True):
         profile.distinct = int(estimate)
-        if _in_doubt(profile, rows):
-            sql = render(
-                "distinct_count",
-                value=profile.value_sql(dialect),
-                relation=source.relation,
-                where=source.where_sql,
-            )
-            profile.distinct = int(engine.lake.row(sql)[0])
+    doubtful = [p for p in open_cases if _in_doubt(p, rows)]
+    _count_few(engine, source, [p for p in doubtful if (p.distinct or 0) <= IDENTIFIER_VALUES])
+    for profile in (p for p in doubtful if (p.distinct or 0) > IDENTIFIER_VALUES):
+        sql = render(
+            "distinct_count",
+            value=profile.value_sql(dialect),
+            relation=source.relation,
+            where=source.where_sql,
+        )
+        profile.distinct = int(engine.lake.row(sql)[0])
+
+
+def _count_few(engine: DuckDBEngine, source: Source, profiles: Sequence[ColumnProfile]) -> None:
+    """Exact numbers of distinct values where they are few: all columns in one scan."""
+    if not profiles:
+        return
+    dialect = engine.lake.dialect
+    items = ", ".join(dialect.count_few(p.value_sql(dialect)) for p in profiles)
+    for profile, distinct in zip(profiles, engine.lake.row(source.select(items)), strict=True):
+        profile.distinct = int(distinct)
 
 
 def _needs_distinct(profile: ColumnProfile) -> bool:

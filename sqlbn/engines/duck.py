@@ -18,6 +18,7 @@ from sqlbn.engines.settings import Settings, memory_bytes
 from sqlbn.errors import EngineError, OutOfMemoryError, SourceError, SqlbnError
 from sqlbn.quoting import literal
 from sqlbn.templates import render
+from sqlbn.urls import without_secrets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -228,7 +229,7 @@ def first_line(error: BaseException) -> str:
 
 def translate(error: duckdb.Error) -> SqlbnError:
     """One clear line for what the engine says."""
-    line = first_line(error)
+    line = without_secrets(first_line(error))
     lower = line.lower()
     if isinstance(error, duckdb.OutOfMemoryException) or "out of memory" in lower:
         return OutOfMemoryError(

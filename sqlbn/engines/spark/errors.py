@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from sqlbn.errors import EngineError, OutOfMemoryError, SourceError, SqlbnError
+from sqlbn.urls import without_secrets
 
 _DAMAGED = (
     "magic number",
@@ -38,7 +39,7 @@ def first_line(error: BaseException) -> str:
     """The message without the call stack that follows it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     line = lines[0] if lines else type(error).__name__
-    return re.sub(r"\s*SQLSTATE: \w+;?.*$", "", line)[:400]
+    return without_secrets(re.sub(r"\s*SQLSTATE: \w+;?.*$", "", line)[:400])
 
 
 def _file_in(text: str) -> str | None:
