@@ -132,7 +132,7 @@ def test_losses_are_those_of_leave_one_out(options: dict[str, Any]) -> None:
 
 def test_losses_of_whole_models_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """More attributes than one query joins."""
-    monkeypatch.setattr("sqlbn.scoring.leave_one_out._BATCH_JOINS", 4)
+    monkeypatch.setattr("sqlbn.engines.local_lake.LocalLake.joins_at_once", 4)
     rng = random.Random(6)
     ages = [rng.choice(["old", "young"]) for _ in range(120)]
     wide = pa.table(

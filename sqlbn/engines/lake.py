@@ -44,6 +44,8 @@ class Lake(Protocol):
     block_cells: int
     # Blocks that one statement counts.
     blocks_at_once: int
+    # Joins that one statement should have.
+    joins_at_once: int
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a small result."""

@@ -29,6 +29,7 @@ class LocalLake:
     dialect: Dialect = DUCKDB
     block_cells = BLOCK_CELLS
     blocks_at_once = 1
+    joins_at_once = 64
 
     def __init__(self, engine: DuckDBEngine) -> None:
         self._engine = engine

@@ -22,9 +22,8 @@ from sqlbn.templates import render
 
 Array = npt.NDArray[np.float64]
 
-# Joins a query may have, and attributes between two projections (measured: 54 attributes, 1 to 6
-# a step are within 20 %, planning included).
-_BATCH_JOINS = 64
+# Attributes between two projections (measured: 54 attributes, 1 to 6 a step are within 20 %,
+# planning included).
 _STEP = 3
 # Bounds on |ln ratio| that a batch may add up to: its products then neither over- nor underflow.
 # A later batch starts from ratios divided by the largest, so it may go as far as e^320 up or down.
@@ -153,7 +152,7 @@ class LeaveOneOut:
         for place, position in enumerate(self._order):
             bound += self._tables.at(position, k).bound
             most = _FIRST_BOUND if not ends else _BOUND
-            if place > start and (bound > most or place - start >= _BATCH_JOINS):
+            if place > start and (bound > most or place - start >= self._lake.joins_at_once):
                 ends.append(place)
                 start, bound = place, self._tables.at(position, k).bound
         ends.append(d)

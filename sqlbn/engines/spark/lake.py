@@ -35,6 +35,7 @@ class SparkLake:
     dialect: Dialect = SPARK
     block_cells = 1 << 14
     blocks_at_once = 8
+    joins_at_once = 8
 
     def __init__(self, engine: DuckDBEngine) -> None:
         self._engine = engine
