@@ -27,7 +27,8 @@ class Source:
     whatever the number of threads; None where the engine cannot tell. `rescannable` is False
     where every scan would parse everything anew (CSV, a query) or cannot be repeated. `ordered` is
     False where several threads would mix up the rows. `hidden` are columns that are not the user's.
-    `numbered` is the same relation where only that one has the `row_key`.
+    `numbered` is the same relation where only that one has the `row_key`. `place` numbers the rows
+    as they lie, where that is not the order of the `row_key`.
     """
 
     relation: str
@@ -40,6 +41,7 @@ class Source:
     where: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     numbered: str | None = None
+    place: str | None = None
 
     def column(self, name: str, role: str = "column") -> str:
         """The exact spelling of a column; engines ignore case, so we do where it is unambiguous."""
@@ -73,6 +75,11 @@ class Source:
     def numbered_relation(self) -> str:
         """The relation in which rows have their `row_key`."""
         return self.numbered or self.relation
+
+    @property
+    def with_numbers(self) -> Source:
+        """The same rows, from the relation in which they have their `row_key`."""
+        return replace(self, relation=self.numbered_relation)
 
     @property
     def filtered_relation(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from sqlbn.engines import DuckDBEngine
+from sqlbn.engines.lake import ROW_NUMBER, Numbering
 from sqlbn.engines.spark.errors import first_line, translate
 from sqlbn.engines.spark.lake import SparkLake
 from sqlbn.engines.spark.types import model_type, without_unsigned
@@ -100,19 +101,26 @@ def with_where(engine: DuckDBEngine, lake: SparkLake, source: Source, where: str
 def staged_in_lake(
     engine: DuckDBEngine, lake: SparkLake, source: Source, columns: Sequence[str]
 ) -> Source:
-    """Rows without a number, kept with one."""
+    """The rows, kept, with a number each: in the order they have, or else in that of reading."""
     items = ", ".join(identifier(name) for name in columns) or "1 AS nothing"
-    kept = lake.keep(
-        source.select(f"{items}, monotonically_increasing_id() AS {identifier(_ROW)}"), "staged"
-    )
+    key, read = source.place or source.row_key, None
+    if key is None:
+        # What Spark numbers by itself is the same again only for rows that are kept.
+        read = lake.keep(source.select(f"{items}, monotonically_increasing_id() AS {_ROW}"), "read")
+        statement = f"SELECT * FROM {read.relation}"
+    else:
+        statement = source.with_numbers.select(f"{items}, {key} AS {_ROW}")
+    kept = lake.keep(statement, "staged", numbering=Numbering.by(_ROW))
+    if read is not None:
+        lake.forget(read)
     name = engine.fresh_name("source")
-    lake.show(name, lake.session.table(kept.relation).drop(_ROW))
+    lake.show(name, lake.session.table(kept.relation).drop(_ROW, ROW_NUMBER))
     return Source(
         relation=name,
         columns={n: source.columns[n] for n in columns},
         label=source.label,
         files=source.files,
-        row_key=identifier(_ROW),
+        row_key=ROW_NUMBER,
         numbered=kept.relation,
     )
 
