@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ TABLE = "table:"
 _ROW = f"{RESERVED}row_key"
 _PATH = f"{RESERVED}path"
 _OWN = f"{RESERVED}own"
+_FILE = f"{RESERVED}file"
 # Rows of one file; the number of the file stands above them.
 _ROWS_A_FILE = 2**40
 
@@ -218,17 +220,20 @@ def _numbered(
     if len(place) == len(files):
         order = [place[unquote(uri.removeprefix("file:")).replace("///", "/")] for uri in read]
     else:
-        order = sorted(range(len(read)), key=read.__getitem__)
-    listed = pa.table({_PATH: read, "place": pa.array(order, pa.int64())})
+        ranks = {uri: rank for rank, uri in enumerate(sorted(read))}
+        order = [ranks[uri] for uri in read]
+    # Spark writes the address of a local file in two ways.
+    local = "^file:/+"
+    addresses = [re.sub(local, "file:/", uri) for uri in read]
+    listed = pa.table({_PATH: addresses, _FILE: pa.array(order, pa.int64())})
     numbers = lake.session.createDataFrame(listed)
     name = engine.fresh_name("numbered")
-    joined = frame.withColumn(_PATH, F.col("_metadata.file_path")).withColumn(
-        _OWN, F.col("_metadata.row_index")
-    )
-    row = F.col("place") * _ROWS_A_FILE + F.col(_OWN)
+    path = F.regexp_replace(F.col("_metadata.file_path"), local, "file:/")
+    joined = frame.withColumn(_PATH, path).withColumn(_OWN, F.col("_metadata.row_index"))
+    row = F.col(_FILE) * _ROWS_A_FILE + F.col(_OWN)
     lake.show(
         name,
-        joined.join(F.broadcast(numbers), _PATH).withColumn(_ROW, row).drop(_PATH, "place", _OWN),
+        joined.join(F.broadcast(numbers), _PATH).withColumn(_ROW, row).drop(_PATH, _FILE, _OWN),
     )
     return name
 

@@ -1,4 +1,4 @@
-"""Numbers for rows that lie in many places: rows are counted piece by piece, then each piece sorted.
+"""Numbers for rows that lie in many places: rows are counted piece by piece, each piece is sorted.
 
 A plain row_number() over all rows would bring all of them to one executor.
 """
