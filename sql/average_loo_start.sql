@@ -9,7 +9,7 @@ SELECT
   , p.l_{{ loop.index0 }} AS {{ score }}
   {% endfor %}
   {% if gone %}
-  , k.gone[t.turn] AS gone
+  , {{ gone_at }} AS gone
   {% endif %}
   {% for shift in shifts %}
   , m.{{ shift }}
@@ -17,14 +17,14 @@ SELECT
 FROM (
   SELECT
     {{ carried | join(", ") }}
-    , [{{ supers | join(", ") }}] AS base
+    , {{ supers }} AS base
     {% if gone %}
-    , [{{ gone | join(", ") }}] AS gone
+    , {{ gone }} AS gone
     {% endif %}
   FROM ({{ rows }})
 ) AS k
-CROSS JOIN range(1, {{ supers | length + 1 }}) AS t(turn)
-JOIN {{ table }} AS p ON p.key = k.base[t.turn]
+CROSS JOIN {{ turns }}
+JOIN {{ table }} AS p ON p.key = {{ base }}
 {% if shifts %}
 JOIN {{ maxima }} AS m ON m.id = k.r * {{ n_levels }} + p.level
 {% endif %}

@@ -1,5 +1,4 @@
 {# Rows of codes with a weight each; equal ones put together where there are many. #}
-CREATE TABLE {{ table }} AS
 SELECT {{ columns | join(", ") }}, {{ total }} AS w
 FROM {{ relation }}
 {% if grouped %}

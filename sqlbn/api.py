@@ -429,6 +429,7 @@ def stream(
         raise OptionError("store and name go together: give both, or neither")
     check_measure(measure)
     settings, chosen = split_options(target, learner or STREAM_LEARNER, options)
+    settings.require_order("stream")
     progress = progress or (Progress() if quiet else ConsoleProgress())
     how = StreamOptions(batch, window, measure)
     with DuckDBEngine(settings) as engine:

@@ -110,7 +110,7 @@ def rank(
     progress = progress or (Progress() if quiet else ConsoleProgress())
     with DuckDBEngine(settings) as engine:
         source = open_for_fit(engine, data, chosen)
-        rows = int(engine.row(source.select("count(*)"))[0])
+        rows = int(engine.lake.row(source.select("count(*)"))[0])
         sample = _sample(engine, source, rows, chosen, rule)
         if sample is not None and rule is not None:  # a decision, and perhaps once more by all rows
             rule = replace(rule, steps=2)
@@ -130,9 +130,10 @@ def _sample(
     """The first random rows of the data; None where all are read at once."""
     if rule is None or source.row_key is None or 2 * _FIRST_BLOCKS * rule.block >= rows:
         return None
-    shuffle = shuffle_sql(source.row_key, engine.settings.seed)
+    shuffle = shuffle_sql(source.row_key, engine.settings.seed, engine.lake.dialect)
     limit = math.ceil(WORD * _FIRST_BLOCKS * rule.block / rows)
-    return staged(engine, source.filtered(f"{shuffle} < {limit}"), options.columns_of(source))
+    drawn = source.with_numbers.filtered(f"{shuffle} < {limit}")
+    return staged(engine, drawn, options.columns_of(source))
 
 
 class _Round:
@@ -157,7 +158,7 @@ class _Round:
         options = self._options if is_all else self._options.of_used_columns()
         looked = look(engine, source, options, progress)
         prepared = prepare(looked, draft, options, progress)
-        encoded = encode_rows(engine, prepared, progress)
+        encoded = encode_rows(engine, prepared, progress, numbered=self._rule is not None)
         # Without a bound all rows are the first sample.
         rule = self._rule or Rule("normal", tau=1.0, block=encoded.rows)
         samples = Samples(engine, encoded, rule.block)

@@ -75,8 +75,8 @@ class Field:
         training, engine = self.looked.training, self.engine
         assert training.source.row_key is not None
         share = max(1 / _SHARE, _LEAST_ROWS / training.rows)
-        shuffle = shuffle_sql(training.source.row_key, engine.settings.seed)
-        drawn = training.source.filtered(f"{shuffle} < {math.ceil(share * 2**32)}")
+        shuffle = shuffle_sql(training.source.row_key, engine.settings.seed, engine.lake.dialect)
+        drawn = training.source.with_numbers.filtered(f"{shuffle} < {math.ceil(share * 2**32)}")
         copied = staged(engine, drawn, self.options.columns_of(self.source))
         return Field.of(engine, copied, self.options.of_used_columns(), self.loss)
 

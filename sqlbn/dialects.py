@@ -64,6 +64,10 @@ class Dialect:
         """The largest of some values that are not NULL."""
         return f"greatest({', '.join(items)})"
 
+    def least(self, items: Sequence[str]) -> str:
+        """The smallest of some values that are not NULL."""
+        return f"least({', '.join(items)})"
+
     def without(
         self, columns: Sequence[str], relation: str | None = None, among: Sequence[str] = ()
     ) -> str:
@@ -151,6 +155,9 @@ class SparkDialect(Dialect):
 
     def greatest(self, items: Sequence[str]) -> str:
         return items[0] if len(items) == 1 else super().greatest(items)
+
+    def least(self, items: Sequence[str]) -> str:
+        return items[0] if len(items) == 1 else super().least(items)
 
     def without(
         self, columns: Sequence[str], relation: str | None = None, among: Sequence[str] = ()

@@ -55,4 +55,6 @@ class Draft:
 
     def drop(self) -> None:
         """Remove the schema with all its tables."""
+        for name in self.names():
+            self.engine.lake.take_back(self.table(name))
         self.engine.execute(f"DROP SCHEMA {identifier(self.schema)} CASCADE")

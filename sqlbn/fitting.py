@@ -116,7 +116,10 @@ def _fitted(
 ) -> tuple[Fitted, float]:
     """The learner's own tables, and its loss where one is asked for."""
     _check_room(draft, prepared, options)
-    encoded = encode_rows(draft.engine, prepared, progress)
+    numbered = options.draws_rows or (
+        options.make_learner().averaging is not None and loss is not None
+    )
+    encoded = encode_rows(draft.engine, prepared, progress, numbered)
     try:
         fit = _way_of(options.make_learner())
         fitted = fit(Job(draft, encoded, prepared, options, progress, shape, is_trial))

@@ -204,6 +204,15 @@ class FitOptions:
         )
 
     @property
+    def draws_rows(self) -> bool:
+        """Whether rows must be numbered: to draw from them, or to tell them apart."""
+        learner = self.make_learner()
+        by_stream = learner.searching is not None and learner.searching.method != "hgc"
+        by_row = learner.averaging is not None and learner.selection is not None
+        asked = (self.loocv_sample, self.structure_sample, self.rule)
+        return by_stream or by_row or any(x is not None for x in asked)
+
+    @property
     def smoothing(self) -> Smoothing:
         """How counts become probabilities."""
         learner = self.make_learner()

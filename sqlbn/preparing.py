@@ -246,8 +246,10 @@ def write_classes(draft: Draft, classes: Sequence[tuple[str, float]]) -> None:
     )
 
 
-def encode_rows(engine: DuckDBEngine, prepared: Prepared, progress: Progress) -> Encoded:
-    """The encoding pass."""
+def encode_rows(
+    engine: DuckDBEngine, prepared: Prepared, progress: Progress, numbered: bool = False
+) -> Encoded:
+    """The encoding pass; `numbered` where rows will be drawn, or told apart."""
     training = prepared.training
     with progress.stage("encode", "encoding", training.rows):
         return encode(
@@ -258,4 +260,5 @@ def encode_rows(engine: DuckDBEngine, prepared: Prepared, progress: Progress) ->
             training.weights,
             prepared.tables,
             training.rows,
+            numbered,
         )

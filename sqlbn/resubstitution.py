@@ -102,18 +102,24 @@ def _few_rows(
 
 
 def _put_together(engine: DuckDBEngine, encoded: Encoded) -> str:
-    """The rows that differ in more than the class, with the weight of each class; their table."""
+    """The rows that differ in more than the class, with the weight of each class; their table.
+
+    It lies in the model's database, so such rows of another lake come to the driver.
+    """
     name = engine.fresh_name("rows")
     d = encoded.n_attributes
-    engine.run(
+    query = render(
         "rows_by_class",
-        table=name,
         names=NAMES,
         codes=[{"sql": encoded.column(v), "alias": f"{NAMES.code}{v}"} for v in range(d)],
         classes=range(encoded.cards[-1]),
         total=encoded.total_sql,
         relation=encoded.relation,
     )
+    with engine.lake.brought(query) as found:
+        engine.execute(
+            f"CREATE TABLE {name} AS SELECT row_number() OVER () AS {NAMES.row}, * FROM {found}"
+        )
     return name
 
 

@@ -46,6 +46,11 @@ DATA_OPTIONS = (
     "temp_dir",
     "disk_limit",
     "seed",
+    "engine",
+    "master",
+    "spark_conf",
+    "cluster_dir",
+    "session",
 )
 
 
@@ -150,15 +155,18 @@ def _part_counts(draft: Draft, prepared: Prepared) -> Iterator[tuple[str, PartCo
         prepared.training.labelled(draft.engine, prepared.class_book, prepared.tables),
         prepared.tables,
     )
+    dialect = draft.engine.lake.dialect
     for book in prepared.books:
         known = prepared.learned.counts.get(book.name)
         if known is not None:
             yield book.name, PartCounts.of(known)
             continue
         column, joins = column_sql("i", book.name), []
-        if book.is_joined:
-            joins.append(categories_join_sql(book, column, tables.categories, "dx"))
-        found = draft.engine.arrays(labelled.counts_statement(code_sql(book, column, "dx"), joins))
+        if book.is_joined_in(dialect):
+            listed = tables.categories
+            joins.append(categories_join_sql(book, column, listed, "dx", dialect=dialect))
+        code = code_sql(book, column, "dx", dialect=dialect)
+        found = draft.engine.lake.arrays(labelled.counts_statement(code, joins))
         codes, classes = found["value"].astype(np.int64), found["class"].astype(np.int64)
         yield book.name, PartCounts(codes, classes, found["n"], labelled.n_classes)
 

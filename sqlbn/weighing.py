@@ -66,22 +66,21 @@ def weigh(
 
 
 def _put_together(engine: DuckDBEngine, encoded: Encoded) -> str:
-    """A table of the rows that differ, with a weight each."""
-    name = engine.fresh_name("weighed")
+    """A table of the rows that differ, with a weight each.
+
+    It lies in the model's database, so rows of another lake that differ come to the driver.
+    """
+    name, lake = engine.fresh_name("weighed"), engine.lake
+    grouped = encoded.rows >= _FEW_ROWS or not lake.numbers_rows
     columns = [encoded.column(v) for v in range(encoded.n_attributes + 1)]
     total = f"({encoded.total_sql})::DOUBLE"
-    if encoded.rows < _FEW_ROWS:
+    if not grouped:
         total = "w::DOUBLE" if encoded.weighted else "1.0::DOUBLE"
-    engine.execute(
-        render(
-            "weighed_rows",
-            table=name,
-            columns=columns,
-            total=total,
-            relation=encoded.relation,
-            grouped=encoded.rows >= _FEW_ROWS,
-        )
+    query = render(
+        "weighed_rows", columns=columns, total=total, relation=encoded.relation, grouped=grouped
     )
+    with lake.brought(query) as found:
+        engine.execute(f"CREATE TABLE {name} AS FROM {found}")
     return name
 
 

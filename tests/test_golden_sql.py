@@ -17,6 +17,8 @@ from sqlbn.templates import render
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = os.environ.get("SQLBN_UPDATE_GOLDEN") == "1"
+ROWS = "SELECT * FROM fruit"
+PIECES = [{"sql": '"kind"', "alias": "p0"}, {"sql": "shuffle // 1024", "alias": "p1"}]
 SCORED = "SELECT * FROM scored"
 IDENTITY = [{"sql": "(__sqlbn_c0::UINTEGER)*4+__sqlbn_c1", "alias": "__sqlbn_i0"}]
 TOP = "greatest(__sqlbn_s0, __sqlbn_s1)"
@@ -233,11 +235,38 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "columns": ["kind", "two words"],
             "first": '"kind"',
             "place_name": "__sqlbn_place",
+            "shuffle_name": "__sqlbn_shuffle",
             "row_name": "__sqlbn_row",
             "row_key": "rowid",
             "shuffle": "(rowid * 7 % 11)",
             "relation": "fruit",
             "where": "",
+        },
+    ),
+    "two columns with what deals them by class": (
+        "deal",
+        {
+            "columns": ["kind"],
+            "first": '"kind"',
+            "place_name": None,
+            "shuffle_name": "__sqlbn_shuffle",
+            "row_name": "__sqlbn_row",
+            "row_key": "row_key",
+            "shuffle": "(row_key * 7 % 11)",
+            "relation": "fruit",
+            "where": "",
+        },
+    ),
+    "rows of pieces of an order": ("counted_pieces", {"pieces": PIECES, "statement": ROWS}),
+    "rows numbered piece by piece": (
+        "numbered_rows",
+        {
+            "kept": "s.* EXCLUDE (p0, p1)",
+            "pieces": PIECES,
+            "order": ['"kind" NULLS LAST', "shuffle", "row"],
+            "number": "__sqlbn_row_number",
+            "statement": ROWS,
+            "table": "pieces_3",
         },
     ),
     "losses of two classes": (
@@ -444,7 +473,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "training rows of two classes, two attributes, weighted": (
         "rows_by_class",
         {
-            "table": "rows_8",
             "names": NAMES,
             "codes": [{"sql": f"x{v}", "alias": f"__sqlbn_c{v}"} for v in range(2)],
             "classes": range(2),
@@ -478,8 +506,11 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "keys": [{"sql": "(p.number::UINTEGER)*3+k.x0", "alias": "k0"}],
             "scores": ["s0", "s1"],
             "shifts": ["m0", "m1"],
-            "supers": ["(0 + x0) * 2 + y", "(3 + x1) * 2 + y", "(6 + 0) * 2 + y"],
-            "gone": ["least(3)", "least(3, g1)", "least(3)"],
+            "supers": "[(0 + x0) * 2 + y, (3 + x1) * 2 + y, (6 + 0) * 2 + y]",
+            "base": "k.base[t.turn]",
+            "turns": "range(1, 4) AS t(turn)",
+            "gone": "[least(3), least(3, g1), least(3)]",
+            "gone_at": "k.gone[t.turn]",
             "rows": "SELECT * FROM rows",
             "table": "loo_3",
             "maxima": "loo_maxima_4",
@@ -535,7 +566,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "rows of codes with their weights": (
         "weighed_rows",
         {
-            "table": "weighed_7",
             "columns": ["x0", "x1", "y"],
             "total": "w::DOUBLE",
             "relation": "encoded_3",
@@ -545,7 +575,6 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "many rows of codes, equal ones put together": (
         "weighed_rows",
         {
-            "table": "weighed_7",
             "columns": ["x0", "x1", "y"],
             "total": "(count(*))::DOUBLE",
             "relation": "encoded_3",

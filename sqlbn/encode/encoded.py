@@ -18,10 +18,12 @@ from sqlbn.encode.codebook import (
 from sqlbn.encode.shuffle import shuffle_sql
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
-from sqlbn.engines.lake import Kept
+from sqlbn.engines.lake import ROW_NUMBER, Kept, Lake, Numbering
 from sqlbn.sources import Source
+from sqlbn.sources.relation import staged
 from sqlbn.templates import render
 
+_PLACE = "place"
 _WIDTH = {"UTINYINT": 1, "USMALLINT": 2, "UINTEGER": 4}
 
 
@@ -80,23 +82,27 @@ def encode_statement(
     weights: Weights | None,
     tables: BookTables,
     dialect: Dialect = DUCKDB,
+    place: str | None = None,
 ) -> str:
-    """The query that turns rows into codes."""
+    """The query that turns rows into codes; with `place`, that column numbers them."""
     target = column_sql("i", class_book.name)
     items = [{"code": code_sql(class_book, target, "dy", dialect=dialect), "alias": "y"}]
     joins = []
-    if class_book.is_joined:
+    if class_book.is_joined_in(dialect):
         joins.append(categories_join_sql(class_book, target, tables.classes, "dy", dialect=dialect))
     for position, book in enumerate(books):
         column, joined = column_sql("i", book.name), f"d{position}"
         code = code_sql(book, column, joined, dialect=dialect)
         items.append({"code": code, "alias": f"x{position}"})
-        if book.is_joined:
+        if book.is_joined_in(dialect):
             joins.append(
                 categories_join_sql(book, column, tables.categories, joined, dialect=dialect)
             )
     if weights is not None:
         items.append({"code": weights.value_sql("i"), "alias": "w"})
+    if place is not None:
+        items.append({"code": f"i.{place}", "alias": _PLACE})
+        source = source.with_numbers
     # Filters come first: in the joined query a user's condition could meet our own names.
     return render("encode", items=items, joins=joins, relation=source.filtered_relation)
 
@@ -109,12 +115,20 @@ def encode(
     weights: Weights | None,
     tables: BookTables,
     rows: int,
+    numbered: bool = True,
 ) -> Encoded:
-    """Run the encoding pass."""
-    statement = encode_statement(source, class_book, books, weights, tables, engine.lake.dialect)
+    """Run the encoding pass; only `numbered` rows can be drawn, and told apart."""
+    lake, place, numbering = engine.lake, None, None
+    if numbered and not lake.numbers_rows:
+        if source.row_key is None:
+            names = [class_book.name, *(b.name for b in books)]
+            names += [weights.column] if weights is not None else []
+            source = staged(engine, source, names)
+        place, numbering = source.place or source.row_key, Numbering.by(_PLACE)
+    statement = encode_statement(source, class_book, books, weights, tables, lake.dialect, place)
     width = row_bytes((class_book, *books)) + 8 * (weights is not None)
-    with engine.lake.in_order(source.ordered):
-        kept = engine.lake.keep(statement, "encoded", rows * width)
+    with lake.in_order(source.ordered):
+        kept = lake.keep(statement, "encoded", rows * width, numbering)
     return Encoded(
         kept.relation,
         (*(b.n_values for b in books), class_book.n_values),
@@ -136,12 +150,27 @@ def sampled(engine: DuckDBEngine, encoded: Encoded, size: int | None) -> Encoded
     """At most `size` rows of the codes, chosen by the shuffled row number alone."""
     if size is None or size >= encoded.rows:
         return encoded
+    order = random_order(engine, encoded)
+    drawn = f"SELECT * FROM {encoded.relation} ORDER BY {order} LIMIT {size}"
+    return replace(keep_drawn(engine.lake, encoded, drawn, order), rows=size)
+
+
+def random_order(engine: DuckDBEngine, encoded: Encoded) -> str:
+    """What the codes are sorted by to be drawn from."""
     key = encoded.row_number
-    shuffle = shuffle_sql(key, engine.settings.seed, engine.lake.dialect)
-    kept = engine.lake.keep(
-        f"SELECT * FROM {encoded.relation} ORDER BY {shuffle}, {key} LIMIT {size}", "encoded"
-    )
-    return replace(encoded, relation=kept.relation, rows=size, scratch=None, number=kept.row_number)
+    return f"{shuffle_sql(key, engine.settings.seed, engine.lake.dialect)}, {key}"
+
+
+def keep_drawn(lake: Lake, encoded: Encoded, drawn: str, order: str) -> Encoded:
+    """The rows of a query that draws them in that order, numbered anew."""
+    if not lake.numbers_rows:
+        # A sample is small enough to be sorted in one place.
+        others = lake.dialect.without([ROW_NUMBER])
+        number = f"row_number() OVER (ORDER BY {order}) - 1"
+        drawn = f"SELECT {others}, {number} AS {ROW_NUMBER} FROM ({drawn})"
+    kept = lake.keep(drawn, "encoded")
+    number = kept.row_number or ROW_NUMBER
+    return replace(encoded, relation=kept.relation, scratch=None, number=number)
 
 
 def discard(engine: DuckDBEngine, encoded: Encoded) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.dialects import Dialect
 from sqlbn.encode.codebook import Codebook, categories_join_sql, code_sql, column_sql
 from sqlbn.encode.discretise import learn_cuts
 from sqlbn.encode.profile import ColumnProfile
@@ -16,6 +17,7 @@ from sqlbn.encode.supervised.modl import elementary_cells
 from sqlbn.encode.types import numeric_axis
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
+from sqlbn.engines.local_lake import LocalLake
 from sqlbn.sources import Source
 from sqlbn.templates import render
 
@@ -58,7 +60,7 @@ class Labelled:
         if self.weights is not None:
             items.append({"code": self.weights.value_sql("i"), "alias": "w"})
         listed = list(joins)
-        if self.class_book.is_joined:
+        if self.class_book.is_joined_in(dialect):
             listed.append(
                 categories_join_sql(self.class_book, target, self.classes, "dy", dialect=dialect)
             )
@@ -128,14 +130,16 @@ def numeric_counts(
     """The counts of quantities, one column after the other.
 
     A statement a column. Where its values by class would take too much memory, cells of equal
-    frequency in a sample are counted instead, row by row.
+    frequency in a sample are counted instead: row by row, or where rows lie in another lake by a
+    statement there.
     """
     too_many = _too_many(rows, profiles)
     engine, source, most = rows.engine, rows.source, rows.most_cells
     bounds = learn_cuts(engine, source, rows.rows, too_many, most, rows.weights)
     for profile in profiles:
         if profile.name in bounds:
-            yield profile, _streamed(rows, profile, np.array(bounds[profile.name]))
+            count = _streamed if isinstance(engine.lake, LocalLake) else _looked_up
+            yield profile, count(rows, profile, np.array(bounds[profile.name]))
         else:
             yield profile, _grouped(rows, profile)
 
@@ -194,6 +198,48 @@ def _streamed(rows: Labelled, profile: ColumnProfile, cuts: Array) -> ValueClass
             np.add.at(missing, classes[absent], n[absent])
             cells = np.searchsorted(cuts, values[~absent], side="left")
             np.add.at(counts, (cells, classes[~absent]), n[~absent])
+    return _of_cells(cuts, counts, missing)
+
+
+def _of_cells(cuts: Array, counts: Array, missing: Array) -> ValueClasses:
     if not counts.any():
         return ValueClasses(np.zeros(0), counts[:0], missing)
     return ValueClasses(np.append(cuts, np.inf), counts, missing, coarse=True)
+
+
+def _looked_up(rows: Labelled, profile: ColumnProfile, cuts: Array) -> ValueClasses:
+    """Counts of given cells, by a statement that halves the list of cuts for every row."""
+    import pyarrow as pa
+
+    engine, table = rows.engine, rows.engine.fresh_name("cuts")
+    engine.create_table(table, {"cuts": pa.array([cuts.tolist()], pa.list_(pa.float64()))})
+    try:
+        labelled = cells_sql(
+            rows.statement(rows.numeric_sql(profile)), table, len(cuts), engine.lake.dialect
+        )
+        total = "sum(w)" if rows.weights is not None else "count(*)"
+        found = engine.lake.arrays(render("value_classes", total=total, labelled=labelled))
+    finally:
+        engine.lake.take_back(table)
+        engine.execute(f"DROP TABLE {table}")
+    counts, missing = rows.zeros(len(cuts) + 1, rows.n_classes), rows.zeros(rows.n_classes)
+    absent = np.ma.getmaskarray(found["value"])
+    cells, classes = np.ma.getdata(found["value"]).astype(np.int64), found["class"].astype(np.int64)
+    missing[classes[absent]] = found["n"][absent]
+    counts[cells[~absent], classes[~absent]] = found["n"][~absent]
+    return _of_cells(cuts, counts, missing)
+
+
+def cells_sql(labelled: str, table: str, n_cuts: int, dialect: Dialect) -> str:
+    """Rows (value, …) with the number of cuts below the value in its place.
+
+    The one row of the table has the list of cuts; every step doubles how close the place is known.
+    """
+    sql = f"SELECT r.*, t.cuts, 0 AS place FROM ({labelled}) AS r CROSS JOIN {table} AS t"
+    for bit in reversed(range(n_cuts.bit_length())):
+        step = 1 << bit
+        is_past = f"{dialect.nth('cuts', f'(place + {step})')} < value"
+        further = f"place + CASE WHEN {is_past} THEN {step} ELSE 0 END AS place"
+        sql = f"SELECT {dialect.without(['place'])}, {further} FROM ({sql})"
+    cell = "CASE WHEN value IS NOT NULL THEN place END AS value"
+    return f"SELECT {dialect.without(['value', 'cuts', 'place'])}, {cell} FROM ({sql})"

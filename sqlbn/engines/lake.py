@@ -21,6 +21,28 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, npt.NDArray[Any]]
 
+# The column that numbers kept rows where a lake does not number them by itself.
+ROW_NUMBER = "__sqlbn_row_number"
+# Rows of one source that are numbered in one place.
+_ROWS_A_PIECE = 2**20
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The order in which a query's rows get their numbers, from 0: expressions over its columns.
+
+    `pieces` never fall along that order. Rows of one piece are sorted in one place, so there should
+    be many pieces, but not too many to be counted one by one.
+    """
+
+    order: tuple[str, ...]
+    pieces: tuple[str, ...]
+
+    @classmethod
+    def by(cls, column: str) -> Numbering:
+        """The order of a column of whole numbers that has few gaps."""
+        return cls((column,), (f"{column} // {_ROWS_A_PIECE}",))
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -46,6 +68,8 @@ class Lake(Protocol):
     blocks_at_once: int
     # Joins that one statement should have.
     joins_at_once: int
+    # Whether kept rows are numbered in the order of their query whoever asks for it.
+    numbers_rows: bool
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a small result."""
@@ -68,11 +92,13 @@ class Lake(Protocol):
     def brought(self, sql: str) -> AbstractContextManager[str]:
         """A result as a relation of the model's database, to select from once."""
 
-    def keep(self, statement: str, stem: str, size: int = 0, numbered: bool = False) -> Kept:
+    def keep(
+        self, statement: str, stem: str, size: int = 0, numbering: Numbering | None = None
+    ) -> Kept:
         """The rows of a query, of about so many bytes, kept for later passes.
 
-        With `numbered` they can be told apart by a row number; the query then has a column of that
-        name, `ROW_NUMBER`, where the lake does not number rows itself.
+        With a `numbering` they have a number each, without gaps, in the column `ROW_NUMBER`; it is
+        for lakes that do not number rows by themselves.
         """
 
     def forget(self, kept: Kept) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlbn.counts.cover import BLOCK_CELLS
 from sqlbn.dialects import DUCKDB, Dialect
-from sqlbn.engines.lake import Arrays, Kept
+from sqlbn.engines.lake import Arrays, Kept, Numbering
 from sqlbn.outfiles import output_format, replacing
 from sqlbn.quoting import literal
 
@@ -30,6 +30,7 @@ class LocalLake:
     block_cells = BLOCK_CELLS
     blocks_at_once = 1
     joins_at_once = 64
+    numbers_rows = True
 
     def __init__(self, engine: DuckDBEngine) -> None:
         self._engine = engine
@@ -58,7 +59,9 @@ class LocalLake:
     def brought(self, sql: str) -> Iterator[str]:
         yield f"({sql})"
 
-    def keep(self, statement: str, stem: str, size: int = 0, numbered: bool = False) -> Kept:
+    def keep(
+        self, statement: str, stem: str, size: int = 0, numbering: Numbering | None = None
+    ) -> Kept:
         engine = self._engine
         if size <= _MEMORY_SHARE * engine.memory_bytes:
             name = engine.fresh_name(stem)

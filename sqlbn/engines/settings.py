@@ -54,6 +54,14 @@ class Settings:
             if "=" not in pair:
                 raise OptionError(f"--spark-conf {pair}: write key=value")
 
+    def require_order(self, command: str) -> None:
+        """An error where a command goes through rows one after the other and they have no order."""
+        if self.engine != "duckdb":
+            raise OptionError(
+                f"{command} goes through the rows in their order on one machine, which --engine "
+                f"{self.engine} does not keep; use --engine duckdb"
+            )
+
     @property
     def disk_bytes(self) -> int | None:
         """The bytes that may lie in the scratch folder; None: as many as there is room for."""

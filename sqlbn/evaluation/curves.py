@@ -90,7 +90,7 @@ def learning_curves(
         if not any(takes(text.partition(":")[0], option) for text in learners):
             raise OptionError(f"{switch(option)} is for none of the learners {', '.join(learners)}")
     reduced = {text: learner.of_used_columns() for text, learner in chosen.items()}
-    rows = int(engine.row(source.select("count(*)"))[0])
+    rows = int(engine.lake.row(source.select("count(*)"))[0])
     test_rows = min(MOST_TEST_ROWS, max(1, rows // 10))
     if max(sizes) > rows - test_rows:
         raise OptionError(
@@ -99,7 +99,7 @@ def learning_curves(
         )
     found: dict[tuple[str, int], list[dict[str, float]]] = {}
     for repeat in range(repeats):
-        dealt, path = deal(engine, source, options, engine.settings.seed + repeat, stratified=False)
+        dealt, kept = deal(engine, source, options, engine.settings.seed + repeat, stratified=False)
         test = dealt.filtered(f"{PLACE} < {test_rows}")
         for size in sizes:
             training = dealt.filtered(f"{PLACE} BETWEEN {test_rows} AND {test_rows + size - 1}")
@@ -107,5 +107,5 @@ def learning_curves(
                 title = f"repeat {repeat + 1} of {repeats}, {size:,} rows, {text}"
                 result = fit_and_evaluate(engine, training, test, learner, progress, title, ranking)
                 found.setdefault((text, size), []).append(result.losses)
-        path.unlink(missing_ok=True)
+        engine.lake.forget(kept)
     return [Point(text, size, tuple(losses)) for (text, size), losses in found.items()]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.encode.codebook import Codebook, categories_join_sql, code_sql, column_sql
 from sqlbn.encode.encoded import Encoded, discard, row_bytes
 from sqlbn.encode.types import type_group
@@ -23,7 +24,7 @@ from sqlbn.templates import render
 _ALL_ROWS = Codebook(NO_CLASS, "VARCHAR", "categorical", 1, categories=("",))
 
 
-def network_scorer(network: Network, source: Source) -> Scorer:
+def network_scorer(network: Network, source: Source, dialect: Dialect = DUCKDB) -> Scorer:
     """Codebooks and families of a network whose states are the values of columns of that name.
 
     Its factors have no tables: they only say which variables go together.
@@ -45,6 +46,7 @@ def network_scorer(network: Network, source: Source) -> Scorer:
             for i, above in enumerate(network.parents)
         ),
         smoothing=Smoothing(),
+        dialect=dialect,
     )
 
 
@@ -77,22 +79,31 @@ def coded_rows(engine: DuckDBEngine, source: Source, scorer: Scorer) -> Encoded:
     The column of an attribute is x and its position, y is the class.
     """
     items, joins = code_items(scorer, "x")
-    target = scorer.target
+    target, dialect = scorer.target, scorer.dialect
     if target.name != NO_CLASS:
         column = column_sql("i", source.column(target.name, "the target"))
-        items.append({"code": code_sql(target, column, "dy"), "alias": "y"})
-        if target.is_joined:
-            joins.append(categories_join_sql(target, column, scorer.tables.classes, "dy"))
+        items.append({"code": code_sql(target, column, "dy", dialect=dialect), "alias": "y"})
+        if target.is_joined_in(dialect):
+            classes = scorer.tables.classes
+            joins.append(categories_join_sql(target, column, classes, "dy", dialect=dialect))
     else:
         items.append({"code": "0::UTINYINT", "alias": "y"})
-    rows = int(engine.row(source.select("count(*)"))[0])
+    rows = int(engine.lake.row(source.select("count(*)"))[0])
     if not rows:
         raise NoRowsError(f"{source.label} has no row to score")
     statement = render("encode", items=items, joins=joins, relation=source.filtered_relation)
     width = row_bytes([target, *(scorer.books[v] for v in scorer.used)])
     kept = engine.lake.keep(statement, "encoded", rows * width)
     cards = (*(book.slots for book in scorer.books), target.n_values)
-    return Encoded(kept.relation, cards, rows, weighted=False, scratch=kept.scratch)
+    return Encoded(
+        kept.relation,
+        cards,
+        rows,
+        weighted=False,
+        scratch=kept.scratch,
+        block_cells=engine.lake.block_cells,
+        number=kept.row_number,
+    )
 
 
 def narrowed(
@@ -102,4 +113,10 @@ def narrowed(
     kept = engine.lake.keep(statement, "encoded", encoded.rows * row_bytes(books))
     discard(engine, encoded)
     rows = int(engine.lake.row(f"SELECT count(*) FROM {kept.relation}")[0])
-    return replace(encoded, relation=kept.relation, rows=rows, scratch=kept.scratch)
+    return replace(
+        encoded,
+        relation=kept.relation,
+        rows=rows,
+        scratch=kept.scratch,
+        number=kept.row_number,
+    )

@@ -95,6 +95,7 @@ def follow(
         raise OptionError("store and name go together: give both, or neither")
     progress = progress or (Progress() if quiet else ConsoleProgress())
     settings, chosen = api.split_options(*fit_keywords("vfbn2", target, options))
+    settings.require_order("network follow")
     searching = chosen.make_learner().searching
     assert searching is not None
     if window < searching.options.block_rows:

@@ -57,7 +57,7 @@ def network_likelihood(
     engine: DuckDBEngine, network: Network, source: Source, progress: Progress
 ) -> Likelihood:
     """Of a given network: what it says is impossible, or does not know, is left out."""
-    scorer = network_scorer(network, source)
+    scorer = network_scorer(network, source, engine.lake.dialect)
     with progress.stage("encode", "encoding"):
         encoded = coded_rows(engine, source, scorer)
         rows = encoded.rows
@@ -91,7 +91,8 @@ def model_likelihood(
     """
     check_is_network(draft, spec)
     check_input(spec, source, outputs=False)
-    engine, scorer = draft.engine, spec.scorer(draft.prefix, source.columns)
+    engine = draft.engine
+    scorer = spec.scorer(draft.prefix, source.columns, dialect=engine.lake.dialect)
     books = [spec.target, *(scorer.books[v] for v in scorer.used)]
     with progress.stage("encode", "encoding"):
         encoded = coded_rows(engine, source, scorer)
@@ -126,7 +127,7 @@ def _known(
 ) -> Encoded:
     """The rows whose codes are all known; the codes as they are where that is every row."""
     where = " AND ".join(conditions)
-    known = engine.row(f"SELECT count(*) FILTER (WHERE {where}) FROM {encoded.relation}")[0]
+    known = engine.lake.row(f"SELECT count(*) FILTER (WHERE {where}) FROM {encoded.relation}")[0]
     if int(known) == encoded.rows:
         return encoded
     return narrowed(engine, encoded, f"SELECT * FROM {encoded.relation} WHERE {where}", books)
@@ -148,6 +149,7 @@ def _possible(
     statement = render("possible_rows", relation=encoded.relation, families=families)
     found = narrowed(engine, encoded, statement, books)
     for family_of in families:
+        engine.lake.take_back(family_of["table"])
         engine.execute(f"DROP TABLE {family_of['table']}")
     return found
 
@@ -237,12 +239,12 @@ def _chain_total(
             codes=[{"column": encoded.column(v), "alias": f"{NAMES.code}{v}"} for v in one.used],
             relation=encoded.relation,
         )
-        with engine.joins_as_written():
-            found = engine.arrays(
+        with engine.lake.joins_as_written():
+            found = engine.lake.arrays(
                 render(
                     "score_spectrum",
                     names=NAMES,
-                    own=own_score(len(scorer.class_names)),
+                    own=own_score(len(scorer.class_names), scorer.dialect),
                     scored=product_scores(one, coded),
                 )
             )

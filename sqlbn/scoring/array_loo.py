@@ -44,7 +44,7 @@ class ArrayLoo:
         self._families, self._order, self._cards, self._m = families, order, encoded.cards, m
         self._n_classes = len(class_counts)
         names = [encoded.column(v) for v in range(len(encoded.cards))]
-        found = engine.arrays(f"SELECT {', '.join(names)} FROM {encoded.relation}")
+        found = engine.lake.arrays(f"SELECT {', '.join(names)} FROM {encoded.relation}")
         self._codes = [np.asarray(found[name], dtype=np.int64) for name in names]
         self._y = self._codes[-1]
         self._rows = np.arange(len(self._y))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 
 from sqlbn.counts.packing import packed_sql
 from sqlbn.encode.encoded import Encoded
+from sqlbn.engines.local_lake import LocalLake
 from sqlbn.quoting import literal
 from sqlbn.scoring.average_loo_tables import AverageLooTables
 from sqlbn.scoring.averaged import Averaged
@@ -46,6 +47,7 @@ class AverageLoo:
         self._prefixes = range(d if only_whole else 0, d + 1)
         self._averaged, self._order, self._losses, self._rows = averaged, order, losses, rows
         self._engine = averaged.counts.draft.engine
+        self._lake, self._dialect = self._engine.lake, self._engine.lake.dialect
         self._n_classes = len(averaged.class_counts)
         self._rotated = not any(needs_classes(loss) for loss in losses)
         # Where only the own class matters, the others' sum is all that is kept of them.
@@ -67,6 +69,8 @@ class AverageLoo:
 
     @property
     def _chunk_rows(self) -> int:
+        if not isinstance(self._lake, LocalLake):
+            return max(1, self._rows.rows)  # a cluster puts aside what does not fit
         sums = len(self._prefixes) * (2 if self._two_sums else self._n_classes + 1)
         a_row = 16 * sums * (self._averaged.n + 1)
         return max(_FEWEST_ROWS, int(_MEMORY_SHARE * self._engine.memory_bytes / a_row))
@@ -77,7 +81,7 @@ class AverageLoo:
         for first in range(0, self._rows.rows, self._chunk_rows):
             self._add_chunk(totals, first, first + self._chunk_rows)
             advance()
-        total = self._engine.row(f"SELECT {self._rows.total_sql} FROM {self._rows.relation}")[0]
+        total = self._lake.row(f"SELECT {self._rows.total_sql} FROM {self._rows.relation}")[0]
         return totals.losses(float(total))
 
     def time_slice(self, size: int) -> None:
@@ -89,17 +93,17 @@ class AverageLoo:
         self._tables.drop()
 
     def _new_totals(self) -> LossTotals:
-        return LossTotals(self._engine.lake, self._losses, len(self._order) + 1, self._n_classes)
+        return LossTotals(self._lake, self._losses, len(self._order) + 1, self._n_classes)
 
     def _add_chunk(self, totals: LossTotals, first: int, stop: int) -> None:
-        maxima = None
-        with self._engine.joins_as_written():
+        kept = None
+        with self._lake.joins_as_written():
             if self._shifted:
-                maxima = self._engine.fresh_name("loo_maxima")
-                self._engine.execute(f"CREATE TABLE {maxima} AS {self._maxima_sql(first, stop)}")
+                kept = self._lake.keep(self._maxima_sql(first, stop), "loo_maxima")
+            maxima = kept.relation if kept is not None else None
             totals.add(self._losses_sql(first, stop, maxima), self._prefixes, self._weight)
-            if maxima is not None:
-                self._engine.execute(f"DROP TABLE {maxima}")
+            if kept is not None:
+                self._lake.forget(kept)
 
     # -- names -------------------------------------------------------------------------------
 
@@ -129,7 +133,7 @@ class AverageLoo:
         )
 
     def _largest(self, prefix: int, logs: Sequence[str]) -> dict[str, str]:
-        return {f"m{prefix}": f"greatest({', '.join(logs)})"}
+        return {f"m{prefix}": self._dialect.greatest(logs)}
 
     def _summands(self, prefix: int, logs: Sequence[str]) -> dict[str, str]:
         """What is added up over super parents after some attributes."""
@@ -146,8 +150,9 @@ class AverageLoo:
         for p in self._prefixes:
             ratios, own = self._ratios(p)
             shift = f"-ln(greatest({own}, {literal(LEAST_PROBABILITY)}))"
+            found_terms = terms(self._losses, ratios, own, shift, self._rotated, self._dialect)
             known = " + ".join([own, *ratios] if self._rotated else ratios)
-            for name, sql in terms(self._losses, ratios, own, shift, self._rotated).items():
+            for name, sql in found_terms.items():
                 found.append({"name": f"{name}{p}", "sql": sql, "known": known})
         return render(
             "average_loo_sums",
@@ -206,7 +211,7 @@ class AverageLoo:
             offset += math.prod(radices)
         never = len(self._order) + 1
         gone = [
-            f"least({', '.join([str(never), *(f'g{v}' for v in subset if v in self._droppable)])})"
+            self._dialect.least([str(never), *(f"g{v}" for v in subset if v in self._droppable)])
             for subset in self._tables.sets
         ]
         drops = [f"g{v}" for v in self._droppable]
@@ -226,8 +231,11 @@ class AverageLoo:
             ],
             scores=self._scores,
             shifts=[f"m{p}" for p in self._prefixes] if maxima else [],
-            supers=supers,
-            gone=gone if drops else [],
+            supers=self._dialect.list(supers),
+            base=self._dialect.nth("k.base", "t.turn"),
+            turns=self._dialect.numbers(len(supers), "turn"),
+            gone=self._dialect.list(gone) if drops else None,
+            gone_at=self._dialect.nth("k.gone", "t.turn"),
             rows=self._rows_sql(first, stop, [*self._kept, *codes], never),
             table=self._tables.super_table,
             maxima=maxima,
@@ -244,7 +252,7 @@ class AverageLoo:
                 for j, (_, others) in self._implied.items()
                 if v in others
             ]
-            gone.append({"sql": f"least({', '.join(cases)})::USMALLINT", "alias": f"g{v}"})
+            gone.append({"sql": f"({self._dialect.least(cases)})::USMALLINT", "alias": f"g{v}"})
         return render(
             "average_loo_rows",
             row=self._row,

@@ -66,6 +66,7 @@ class AverageLooTables:
     def drop(self) -> None:
         """Remove the tables."""
         for table in self._tables:
+            self._engine.lake.take_back(table)
             self._engine.execute(f"DROP TABLE {table}")
         self._tables.clear()
 

@@ -73,9 +73,9 @@ class RowStream:
         self._next = min(2 * self._next, self._most)
         span = max(1, math.ceil(_WORD * size / self.rows))
         low, high = self._hash_end, min(_WORD, self._hash_end + span)
-        shuffle = shuffle_sql(self._key, self._engine.settings.seed)
+        shuffle = shuffle_sql(self._key, self._engine.settings.seed, self._engine.lake.dialect)
         columns = ", ".join(self._encoded.column(v) for v in range(len(self._encoded.cards)))
-        found = self._engine.arrays(
+        found = self._engine.lake.arrays(
             f"SELECT {columns} FROM (SELECT *, {shuffle} AS h, {self._key} AS k "
             f"FROM {self._encoded.relation}) WHERE h >= {low} AND h < {high} ORDER BY h, k"
         )

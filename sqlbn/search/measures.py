@@ -129,7 +129,7 @@ class Measures:
         rows = at.rows
         names = [rows.column(v) for v in family]
         listed = ", ".join(names)
-        found = self._engine.arrays(
+        found = self._engine.lake.arrays(
             f"SELECT {listed}, {rows.total_sql} AS n FROM {rows.relation} "
             f"GROUP BY {listed} ORDER BY {listed}"
         )
@@ -211,5 +211,5 @@ class Measures:
         """The codes of some random rows, variable by variable."""
         some = self._samples.first(_PAIRED_ROWS)
         names = [some.column(v) for v in range(len(some.cards))]
-        found = self._engine.arrays(f"SELECT {', '.join(names)} FROM {some.relation}")
+        found = self._engine.lake.arrays(f"SELECT {', '.join(names)} FROM {some.relation}")
         return [found[name] for name in names]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from sqlbn.encode.encoded import Encoded, discard, sampled
+from sqlbn.encode.encoded import Encoded, discard, keep_drawn, random_order, sampled
 from sqlbn.encode.shuffle import WORD, shuffle_sql
 from sqlbn.engines import DuckDBEngine
 
@@ -48,7 +48,7 @@ class Samples:
             self._drawn[large] = self._draw(large)
         drawn = self._drawn[large]
         # What was drawn lies in its random order.
-        relation = f"(SELECT * FROM {drawn.relation} WHERE rowid < {size})"
+        relation = f"(SELECT * FROM {drawn.relation} WHERE {drawn.row_number} < {size})"
         return replace(drawn, relation=relation, rows=size)
 
     def _draw(self, size: int) -> Encoded:
@@ -57,16 +57,16 @@ class Samples:
         Nearly all others are known not to be among them before anything is sorted. LIMIT would be
         plainer, but with a condition on the row's number it trips DuckDB 2.0's optimiser.
         """
-        encoded, name = self._encoded, self._engine.fresh_name("encoded")
-        key = encoded.row_number
-        shuffle = shuffle_sql(key, self._engine.settings.seed)
+        encoded, lake = self._encoded, self._engine.lake
+        shuffle = shuffle_sql(encoded.row_number, self._engine.settings.seed, lake.dialect)
+        order = random_order(self._engine, encoded)
         likely = (size + 8 * math.sqrt(size) + 64) / encoded.rows
-        self._engine.execute(
-            f"CREATE TABLE {name} AS SELECT * FROM {encoded.relation} "
-            f"WHERE {shuffle} < {math.ceil(WORD * likely)} ORDER BY {shuffle}, {key}"
+        query = (
+            f"SELECT * FROM {encoded.relation} "
+            f"WHERE {shuffle} < {math.ceil(WORD * likely)} ORDER BY {order}"
         )
-        drawn = replace(encoded, relation=name, scratch=None)
-        if self._engine.row(f"SELECT count(*) FROM {name}")[0] >= size:
+        drawn = keep_drawn(lake, encoded, query, order)
+        if lake.row(f"SELECT count(*) FROM {drawn.relation}")[0] >= size:
             return drawn
         discard(self._engine, drawn)
         return sampled(self._engine, encoded, size)

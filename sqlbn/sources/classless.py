@@ -19,13 +19,18 @@ def without_class(source: Source) -> Source:
     """The source with the column that stands in for a class."""
     if any(name.lower() == NO_CLASS for name in source.columns):
         raise ColumnError(f"the column {NO_CLASS!r} of {source.label} is in the way; rename it")
+
+    def extended(relation: str) -> str:
+        return f"(SELECT *, '' AS {identifier(NO_CLASS)} FROM {relation})"
+
     return replace(
         source,
-        relation=f"(SELECT *, '' AS {identifier(NO_CLASS)} FROM {source.relation})",
+        relation=extended(source.relation),
         columns={**source.columns, NO_CLASS: "VARCHAR"},
         hidden=(NO_CLASS,),
-        # The engine's numbers of rows are not seen from outside.
-        row_key=source.row_key if source.numbered else None,
+        # The numbers of rows are not seen from outside, unless they are a column.
+        row_key=source.row_key if source.numbered or source.numbered_as is not None else None,
+        numbered_as=extended(source.numbered_as) if source.numbered_as is not None else None,
     )
 
 

@@ -38,7 +38,8 @@ class Source:
     where every scan would parse everything anew (CSV, a query) or cannot be repeated. `ordered` is
     False where several threads would mix up the rows. `hidden` are columns that are not the user's.
     `numbered`: the relation has a column `ROW` besides, which is the row key. `numbered_as` is the
-    same relation where only that one has the `row_key`.
+    same relation where only that one has the `row_key`. `place` numbers the rows as they lie, where
+    that is not the order of the `row_key`.
     """
 
     relation: str
@@ -52,6 +53,7 @@ class Source:
     hidden: tuple[str, ...] = ()
     numbered: bool = False
     numbered_as: str | None = None
+    place: str | None = None
 
     def column(self, name: str, role: str = "column") -> str:
         """The exact spelling of a column; engines ignore case, so we do where it is unambiguous."""
@@ -85,6 +87,11 @@ class Source:
     def numbered_relation(self) -> str:
         """The relation in which rows have their `row_key`."""
         return self.numbered_as or self.relation
+
+    @property
+    def with_numbers(self) -> Source:
+        """The same rows, from the relation in which they have their `row_key`."""
+        return replace(self, relation=self.numbered_relation)
 
     @property
     def filtered_relation(self) -> str:

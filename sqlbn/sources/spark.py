@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from sqlbn.engines import DuckDBEngine
+from sqlbn.engines.lake import ROW_NUMBER, Numbering
 from sqlbn.engines.spark.errors import first_line, translate
 from sqlbn.engines.spark.lake import SparkLake
 from sqlbn.engines.spark.types import model_type, without_unsigned
@@ -33,6 +35,7 @@ TABLE = "table:"
 _ROW = f"{RESERVED}row_key"
 _PATH = f"{RESERVED}path"
 _OWN = f"{RESERVED}own"
+_FILE = f"{RESERVED}file"
 # Rows of one file; the number of the file stands above them.
 _ROWS_A_FILE = 2**40
 
@@ -100,19 +103,26 @@ def with_where(engine: DuckDBEngine, lake: SparkLake, source: Source, where: str
 def staged_in_lake(
     engine: DuckDBEngine, lake: SparkLake, source: Source, columns: Sequence[str]
 ) -> Source:
-    """Rows without a number, kept with one."""
+    """The rows, kept, with a number each: in the order they have, or else in that of reading."""
     items = ", ".join(identifier(name) for name in columns) or "1 AS nothing"
-    kept = lake.keep(
-        source.select(f"{items}, monotonically_increasing_id() AS {identifier(_ROW)}"), "staged"
-    )
+    key, read = source.place or source.row_key, None
+    if key is None:
+        # What Spark numbers by itself is the same again only for rows that are kept.
+        read = lake.keep(source.select(f"{items}, monotonically_increasing_id() AS {_ROW}"), "read")
+        statement = f"SELECT * FROM {read.relation}"
+    else:
+        statement = source.with_numbers.select(f"{items}, {key} AS {_ROW}")
+    kept = lake.keep(statement, "staged", numbering=Numbering.by(_ROW))
+    if read is not None:
+        lake.forget(read)
     name = engine.fresh_name("source")
-    lake.show(name, lake.session.table(kept.relation).drop(_ROW))
+    lake.show(name, lake.session.table(kept.relation).drop(_ROW, ROW_NUMBER))
     return Source(
         relation=name,
         columns={n: source.columns[n] for n in columns},
         label=source.label,
         files=source.files,
-        row_key=identifier(_ROW),
+        row_key=ROW_NUMBER,
         numbered_as=kept.relation,
     )
 
@@ -210,17 +220,20 @@ def _numbered(
     if len(place) == len(files):
         order = [place[unquote(uri.removeprefix("file:")).replace("///", "/")] for uri in read]
     else:
-        order = sorted(range(len(read)), key=read.__getitem__)
-    listed = pa.table({_PATH: read, "place": pa.array(order, pa.int64())})
+        ranks = {uri: rank for rank, uri in enumerate(sorted(read))}
+        order = [ranks[uri] for uri in read]
+    # Spark writes the address of a local file in two ways.
+    local = "^file:/+"
+    addresses = [re.sub(local, "file:/", uri) for uri in read]
+    listed = pa.table({_PATH: addresses, _FILE: pa.array(order, pa.int64())})
     numbers = lake.session.createDataFrame(listed)
     name = engine.fresh_name("numbered")
-    joined = frame.withColumn(_PATH, F.col("_metadata.file_path")).withColumn(
-        _OWN, F.col("_metadata.row_index")
-    )
-    row = F.col("place") * _ROWS_A_FILE + F.col(_OWN)
+    path = F.regexp_replace(F.col("_metadata.file_path"), local, "file:/")
+    joined = frame.withColumn(_PATH, path).withColumn(_OWN, F.col("_metadata.row_index"))
+    row = F.col(_FILE) * _ROWS_A_FILE + F.col(_OWN)
     lake.show(
         name,
-        joined.join(F.broadcast(numbers), _PATH).withColumn(_ROW, row).drop(_PATH, "place", _OWN),
+        joined.join(F.broadcast(numbers), _PATH).withColumn(_ROW, row).drop(_PATH, _FILE, _OWN),
     )
     return name
 

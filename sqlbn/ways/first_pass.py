@@ -86,7 +86,7 @@ def _information_of_rows(
         with progress.stage("structure", title, rows.rows, len(blocks)):
             watched = (gammas.add,) if gammas is not None else ()
             sums = entropies(engine, rows, blocks, progress.advance, *watched)
-            total = float(engine.row(f"SELECT {rows.total_sql} FROM {rows.relation}")[0])
+            total = float(engine.lake.row(f"SELECT {rows.total_sql} FROM {rows.relation}")[0])
             info = information(sums, d, total)
             if learner.score is None:
                 return info

@@ -9,3 +9,14 @@ FROM (
   FROM fruit
   
 );
+
+-- two columns with what deals them by class
+SELECT
+  "kind",
+  row_key AS __sqlbn_row,
+  shuffle AS __sqlbn_shuffle
+FROM (
+  SELECT "kind", row_key AS row_key, (row_key * 7 % 11) AS shuffle
+  FROM fruit
+  
+);

@@ -1,12 +1,8 @@
 -- training rows of two classes, two attributes, weighted
-CREATE TABLE rows_8 AS
-SELECT row_number() OVER () AS __sqlbn_row, *
-FROM (
-  SELECT
-    x0 AS __sqlbn_c0,
-    x1 AS __sqlbn_c1,
-    COALESCE(sum(w) FILTER (WHERE y = 0), 0) AS __sqlbn_w0,
-    COALESCE(sum(w) FILTER (WHERE y = 1), 0) AS __sqlbn_w1
-  FROM encoded
-  GROUP BY ALL
-);
+SELECT
+  x0 AS __sqlbn_c0,
+  x1 AS __sqlbn_c1,
+  COALESCE(sum(w) FILTER (WHERE y = 0), 0) AS __sqlbn_w0,
+  COALESCE(sum(w) FILTER (WHERE y = 1), 0) AS __sqlbn_w1
+FROM encoded
+GROUP BY ALL;

@@ -1,10 +1,8 @@
 -- rows of codes with their weights
-CREATE TABLE weighed_7 AS
 SELECT x0, x1, y, w::DOUBLE AS w
 FROM encoded_3;
 
 -- many rows of codes, equal ones put together
-CREATE TABLE weighed_7 AS
 SELECT x0, x1, y, (count(*))::DOUBLE AS w
 FROM encoded_3
 GROUP BY x0, x1, y

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.dialects import SPARK, Dialect
-from sqlbn.engines.lake import Arrays, Kept
+from sqlbn.engines.lake import ROW_NUMBER, Arrays, Kept, Numbering
 from sqlbn.engines.spark.errors import translate
+from sqlbn.engines.spark.numbering import numbered
 from sqlbn.engines.spark.session import open_session
 from sqlbn.engines.spark.spelling import spelled, view_of
 from sqlbn.engines.spark.types import without_unsigned
@@ -36,6 +37,7 @@ class SparkLake:
     block_cells = 1 << 14
     blocks_at_once = 8
     joins_at_once = 8
+    numbers_rows = False
 
     def __init__(self, engine: DuckDBEngine) -> None:
         self._engine = engine
@@ -95,7 +97,15 @@ class SparkLake:
 
     # -- rows that are kept --------------------------------------------------------------------
 
-    def keep(self, statement: str, stem: str, size: int = 0, numbered: bool = False) -> Kept:
+    def keep(
+        self, statement: str, stem: str, size: int = 0, numbering: Numbering | None = None
+    ) -> Kept:
+        if numbering is None:
+            return Kept(self._keep(statement, stem))
+        with numbered(self._engine, statement, numbering) as query:
+            return Kept(self._keep(query, stem), None, ROW_NUMBER)
+
+    def _keep(self, statement: str, stem: str) -> str:
         name, frame = self._engine.fresh_name(stem), self.frame(statement)
         with _translated():
             if self._engine.settings.cluster_dir is not None:
@@ -106,7 +116,7 @@ class SparkLake:
                 frame = self._cached[name] = frame.persist()
                 frame.count()
         self.show(name, frame)
-        return Kept(name)
+        return name
 
     def _new_folder(self, name: str) -> str:
         root = str(self._engine.settings.cluster_dir).rstrip("/")
