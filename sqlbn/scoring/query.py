@@ -159,7 +159,7 @@ def product_scores(scorer: Scorer, coded: str, reorder: bool = False) -> str:
         coded=coded,
         kept=scorer.dialect.without(codes, among=scorer.kept),
         keys=keys,
-        starts=[literal(prior) for prior in scorer.log_prior],
+        starts=[scorer.dialect.double(prior) for prior in scorer.log_prior],
     )
     outer = reorder and len(scorer.factors) > _MOST_INNER_JOINS
     batch: list[list[Factor]] = []
@@ -237,8 +237,8 @@ def _score_batch(
     for j in range(n):
         terms = [f"s.{NAMES.score}{j}"]
         for chain in chains:
-            columns = [f"f{f.number}.l_{j}" for f in chain]
-            terms.append(columns[0] if len(columns) == 1 else f"COALESCE({', '.join(columns)})")
+            levels = [f"f{f.number}.l_{j}" for f in chain]
+            terms.append(levels[0] if len(levels) == 1 else f"COALESCE({', '.join(levels)})")
         sums.append(" + ".join(terms))
     factors = [f for chain in chains for f in chain]
     return joined_batch(scored, columns, factors, sums, scorer.prefix, outer, scorer.dialect)
