@@ -14,10 +14,10 @@ from sqlbn.exporting.portable import INPUT, TURNS_TABLE, PortableDialect
 from sqlbn.exporting.targets import Target
 from sqlbn.exporting.translation import Translator
 from sqlbn.quoting import identifier, literal, literals
+from sqlbn.scoring.collected import START_TABLE
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.query import Scorer, prediction_sql
 from sqlbn.scoring.superparents import SUPER_TABLE, implied_table
-from sqlbn.scoring.collected import START_TABLE
 from sqlbn.store.spec import ModelSpec
 
 # Rows and characters of one INSERT: SQL Server takes 1,000 rows, BigQuery a megabyte.
@@ -48,9 +48,7 @@ class Script:
     def _make_scorer(self, key: tuple[str, ...]) -> Scorer:
         columns = {book.name: book.sql_type for book in self._spec.books}
         scorer = self._spec.scorer(None, columns, PortableDialect(self._target))
-        carried = tuple(dict.fromkeys(key)) or tuple(
-            self._spec.books[v].name for v in scorer.used
-        )
+        carried = tuple(dict.fromkeys(key)) or tuple(self._spec.books[v].name for v in scorer.used)
         if not carried:
             raise ExportError(
                 "the model looks at no attribute; name a column of the input table with --key"

@@ -163,7 +163,7 @@ def product_scores(scorer: Scorer, coded: str, reorder: bool = False) -> str:
     )
     outer = reorder and len(scorer.factors) > _MOST_INNER_JOINS
     batch: list[list[Factor]] = []
-    chains = _chains(scorer.factors)
+    chains = chains_of(scorer.factors)
     columns = [*scorer.kept, *(key["alias"] for key in keys)]
     for place, chain in enumerate(chains):
         batch.append(chain)
@@ -215,7 +215,7 @@ def _key(scorer: Scorer, factor: Factor) -> str:
     return key
 
 
-def _chains(factors: Sequence[Factor]) -> list[list[Factor]]:
+def chains_of(factors: Sequence[Factor]) -> list[list[Factor]]:
     """Factors that belong together, each chain from its deepest level down to its base."""
     depth = {"cell": 2, "parents": 1, "base": 0}
     chains: dict[tuple[int, ...], list[Factor]] = {}
