@@ -1,8 +1,8 @@
 """A model as one JSON document: all that a program needs to score rows, without a database.
 
-`format` is "sqlbn-model", `version` 1. A row becomes codes, codes become log scores, one a class, and
-the probabilities are exp(score) / sum(exp(scores)); scores within `tie` of the highest go to the
-first of them.
+`format` is "sqlbn-model", `version` 1. A row becomes codes, codes become log scores, one a class,
+and the probabilities are exp(score) / sum(exp(scores)); scores within `tie` of the highest go to
+the first of them.
 
 `attributes` (those in use): `position`, `name`, `type` (DuckDB's), `kind`, and three codes:
 `missing` for NULL and NaN, `unseen` for what training did not have, `slots` is how many there are.
@@ -14,20 +14,20 @@ Tables are `{"columns": […], "rows": […]}`. A key packs codes: key = 0; for 
 key = key * radix + code. `l_0, l_1, …` are a table's columns of classes.
 
 `kind` says what `scores` holds:
-- "product": start from each class's `log_prior`; from every one of `chains` add the row of the first
-  table that has the key. A table with `silent` has none where the code of that attribute is among
-  `codes`.
-- "average": `implied` first: where the code of `attribute` has a row, codes that equal those in its
-  columns `i_<position>` become `radices[position] - 1` (all by the codes before). Each of `turns` looks
-  up offset + key of its attributes in `super`; those of the highest level found count. A turn's scores
-  are its `l_j` plus, for every one of `tables`, the row at number * (product of radices) + key; where a
-  `sparse` table has none, `b_j + ln(share)`, or 0 where the code is dropped. The score is the logarithm
-  of the sum of the exponentials.
-- "collection": each of `turns` looks up offset + code of its `attribute` in `start`, and sums `l_j` plus,
-  for every one of `tables`, the row at number * size + key of the block's attributes at `repeat`. A turn
-  with `sparse` has the row of `cells`, or of `parents`, or `unseen`, and nothing where a code is silent.
-  Sums of one `child` are added up; their logarithms are added to `log_prior` (0 where `guarded` and the
-  sum is 0).
+- "product": start from each class's `log_prior`; from every one of `chains` add the row of the
+  first table that has the key. A table with `silent` has none where the code of that attribute is
+  among `codes`.
+- "average": `implied` first: where the code of `attribute` has a row, codes that equal those in
+  its columns `i_<position>` become `radices[position] - 1` (all by the codes before). Each of
+  `turns` looks up offset + key of its attributes in `super`; those of the highest level found
+  count. A turn's scores are its `l_j` plus, for every one of `tables`, the row at number *
+  (product of radices) + key; where a `sparse` table has none, `b_j + ln(share)`, or 0 where the
+  code is dropped. The score is the logarithm of the sum of the exponentials.
+- "collection": each of `turns` looks up offset + code of its `attribute` in `start`, and sums
+  `l_j` plus, for every one of `tables`, the row at number * size + key of the block's attributes
+  at `repeat`. A turn with `sparse` has the row of `cells`, or of `parents`, or `unseen`, and
+  nothing where a code is silent. Sums of one `child` are added up; their logarithms are added to
+  `log_prior` (0 where `guarded` and the sum is 0).
 """
 
 from __future__ import annotations

@@ -47,9 +47,9 @@ def pmml_pieces(draft: Draft, spec: ModelSpec) -> Iterator[str]:
     return _Writer(draft, spec).pieces()
 
 
-def _element(name: str, content: str = "", **attributes: object) -> str:
+def _element(tag: str, content: str = "", /, **attributes: object) -> str:
     listed = "".join(f" {key}={_quoted(str(value))}" for key, value in attributes.items())
-    return f"<{name}{listed}>{content}</{name}>" if content else f"<{name}{listed}/>"
+    return f"<{tag}{listed}>{content}</{tag}>" if content else f"<{tag}{listed}/>"
 
 
 def _quoted(value: str) -> str:
@@ -58,9 +58,7 @@ def _quoted(value: str) -> str:
 
 def _checked(text: str) -> str:
     if _NO_XML.search(text):
-        raise ExportError(
-            f"{text!r} holds a character that PMML, an XML, cannot; use --format json"
-        )
+        raise ExportError(f"{text!r} holds a character that XML cannot; use --format json")
     return text
 
 
@@ -205,7 +203,7 @@ class _Writer:
                 parents = [(self._fields[p], str(c)) for p, c in zip(above, codes, strict=False)]
                 parents.append((target, self._spec.class_names[codes[-1]]))
                 given = "".join(_element("ParentValue", parent=p, value=s) for p, s in parents)
-                values = _probabilities(states, table[(slice(None), *codes)])
+                values = _probabilities(states, np.moveaxis(table, 0, -1)[codes])
                 yield _element("DiscreteConditionalProbability", given + values) + "\n"
             yield "</DiscreteNode>\n"
         yield "</BayesianNetworkNodes>\n"

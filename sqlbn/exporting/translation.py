@@ -125,7 +125,7 @@ class Translator:
     def _tree(self, portable: str) -> exp.Expression:
         from sqlglot import exp
 
-        tree = self._glot.parse_one(portable, read="duckdb")
+        tree: exp.Expression = self._glot.parse_one(portable, read="duckdb")
         for table in list(tree.find_all(exp.Table)):
             table.replace(self._table(table))
         for name in tree.find_all(exp.Identifier):
