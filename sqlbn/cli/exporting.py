@@ -15,7 +15,7 @@ from sqlbn.exporting.targets import TARGETS
 
 def export(
     name: opt.ModelName,
-    store: opt.Store = Path("models.duckdb"),
+    store: opt.Store = "models.duckdb",
     format: Annotated[str, typer.Option("--format", "-f", help="sql, json, bif or pmml.")] = "sql",
     dialect: Annotated[
         str | None,
