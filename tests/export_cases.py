@@ -22,10 +22,10 @@ LEARNERS: dict[str, dict[str, Any]] = {
     "skdb": {"learner": "skdb", "kmax": 2},
     "snb": {"learner": "snb"},
     "hgc": {"learner": "hgc"},
-    "a1de": {"learner": "a1de-s", "min_count": 5},
-    "a2de": {"learner": "a2de-w", "exclude": ["many", 'odd "name"']},
-    "fanc": {"learner": "fanc"},
-    "tc": {"learner": "tc", "exclude": ["many"]},
+    "a1de": {"learner": "a1de-s", "min_count": 5, "exclude": ["many", "day", "code"]},
+    "a2de": {"learner": "a2de-w", "columns": ["order", "size", "half", "ripe"]},
+    "fanc": {"learner": "fanc", "exclude": ["many", "day", "code"]},
+    "tc": {"learner": "tc", "columns": ['odd "name"', "size", "half", "price"]},
 }
 
 
@@ -288,10 +288,7 @@ class Pmml:
 
     def naive_logs(self, states: dict[str, str]) -> list[float]:
         """ln of count[T] times, for every input, count[value and T] / count[all values and T]."""
-        output = {
-            c.get("value"): float(c.get("count"))
-            for c in self.naive.find("BayesOutput").iter("TargetValueCount")
-        }
+        output = self.counts(self.naive.find("BayesOutput"))
         found = [math.log(output[c]) for c in self.classes]
         for given in self.naive.iter("BayesInput"):
             pairs = {

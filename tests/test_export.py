@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 import sqlbn
 from sqlbn.errors import ExportError, NetworkError, OptionError
+from sqlbn.exporting.api import export_pieces
 from sqlbn.exporting.names import probability_columns
 from sqlbn.exporting.targets import TARGETS
 from sqlbn.model import Model
@@ -25,12 +27,8 @@ sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed (sqlbn
 @pytest.fixture(scope="module")
 def fitted() -> Iterator[dict[str, Model]]:
     """A model of every kind."""
-    train = cases.rows(400, 1)
-    found = {}
-    for name, options in cases.LEARNERS.items():
-        options = {"exclude": ["id"], **options}
-        options["exclude"] = [*{*options["exclude"], "id"}]
-        found[name] = sqlbn.fit(train, target="select", **options)
+    train = cases.rows(400, 1).drop_columns(["id"])
+    found = {n: sqlbn.fit(train, target="select", **o) for n, o in cases.LEARNERS.items()}
     yield found
     for model in found.values():
         model.close()
@@ -96,21 +94,33 @@ def test_bif(fitted: dict[str, Model], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dialect", TARGETS)
-def test_every_dialect_reads_its_script(dialect: str, fitted: dict[str, Model]) -> None:
-    for name in ("nb", "a1de", "fanc"):
-        script = str(fitted[name].export(dialect=dialect, table="new_rows", view="scored"))
-        statements = sqlglot.parse(script, read=dialect, error_level=sqlglot.ErrorLevel.RAISE)
-        statements = [s for s in statements if s is not None]
-        assert {s.key for s in statements} == {"create", "insert"}
-        view = statements[-1]
-        strange = [f.name for f in view.find_all(sqlglot.exp.Anonymous)]
-        assert not strange, strange
-        texts = {t.this for t in view.find_all(sqlglot.exp.Literal) if t.is_string}
-        texts |= {t.name for t in view.find_all(sqlglot.exp.National)}
-        assert {*cases.CLASSES, *(t for t in cases.TEXTS if t is not None)} <= texts
-        if dialect != "duckdb":
-            for word in ("TRY_CAST", "EXCLUDE", "EVEN(", "ENUM", "ARG_MAX", "ANY_VALUE", "HUGEINT"):
-                assert word not in script.upper(), word
+@pytest.mark.parametrize("name", ["nb", "a1de", "fanc"])
+def test_every_dialect_reads_its_script(dialect: str, name: str, fitted: dict[str, Model]) -> None:
+    model = fitted[name]
+    options = {"dialect": dialect, "table": "new_rows", "view": "scored"}
+    pieces = list(export_pieces(model._draft, model.spec, "sql", name, options))
+    inserts = [piece for piece in pieces if piece.startswith("INSERT")]
+    others = [piece for piece in pieces if not piece.startswith("INSERT")]
+    script = "".join([*others[:-1], min(inserts, key=len), others[-1]])
+    read = sqlglot.parse(script, read=dialect, error_level=sqlglot.ErrorLevel.RAISE)
+    statements = [statement for statement in read if statement is not None]
+    assert {s.key for s in statements} == {"create", "insert"}
+    view = statements[-1]
+    assert not [f.name for f in view.find_all(sqlglot.exp.Anonymous)]
+    texts = {t.this for t in view.find_all(sqlglot.exp.Literal) if t.is_string}
+    texts |= {t.name for t in view.find_all(sqlglot.exp.National)}
+    assert {*cases.CLASSES, *(t for t in cases.TEXTS if t is not None)} <= texts
+    if dialect != "duckdb":
+        words = set(re.findall(r"\w+", others[-1].upper()))
+        assert not words & {
+            "TRY_CAST",
+            "EXCLUDE",
+            "EVEN",
+            "ENUM",
+            "ARG_MAX",
+            "ANY_VALUE",
+            "HUGEINT",
+        }
 
 
 def test_probability_columns_fit_the_target() -> None:
