@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sqlbn.attribute_ranking import Ranking, rank
     from sqlbn.errors import SqlbnError, SqlbnWarning
     from sqlbn.evaluation import Evaluation
+    from sqlbn.exporting.api import export
     from sqlbn.model import Model
     from sqlbn.networks.bif import read_bif, write_bif
     from sqlbn.networks.drawing import sample
@@ -29,6 +30,7 @@ _HOMES = {
     "curve": "sqlbn.api",
     "drop": "sqlbn.api",
     "evaluate": "sqlbn.api",
+    "export": "sqlbn.exporting.api",
     "fit": "sqlbn.api",
     "forget": "sqlbn.api",
     "merge": "sqlbn.api",
@@ -62,6 +64,7 @@ __all__ = [
     "curve",
     "drop",
     "evaluate",
+    "export",
     "fit",
     "forget",
     "load",

@@ -32,6 +32,13 @@ class Dialect:
         """
         return f"isnan(even({value}))"
 
+    def is_missing(self, value: str, sql_type: str) -> str:
+        """Whether there is no number on the axis of a numeric column of that type.
+
+        NaN sorts above every number, but it is a missing value.
+        """
+        return f"{value} IS NULL OR {self.is_nan(value)}"
+
     def is_infinite(self, value: str) -> str:
         """Whether a DOUBLE is infinite."""
         return f"isinf({value})"
@@ -96,6 +103,10 @@ class Dialect:
     def microseconds_of_day(self, column: str) -> str:
         """A time of day as a DOUBLE: microseconds since midnight; NULL where it is none."""
         return f"epoch_us(TRY_CAST({column} AS TIME))::DOUBLE"
+
+    def double(self, number: float) -> str:
+        """A DOUBLE that is written down."""
+        return literal(number)
 
     def cut(self, bound: float, sql_type: str) -> str:
         """A bound on the axis of a numeric column of that type."""

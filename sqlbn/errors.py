@@ -37,6 +37,10 @@ class NetworkError(SqlbnError, ValueError):
     """A Bayesian network is none: a cycle, a wrong probability, a file that cannot be read."""
 
 
+class ExportError(SqlbnError, ValueError):
+    """A model cannot be said in the format or the dialect that was asked for."""
+
+
 class EngineError(SqlbnError, RuntimeError):
     """The database engine failed while running one of our statements."""
 

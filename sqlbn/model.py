@@ -273,6 +273,27 @@ class Model:
         self._draft, self._spec, change = changed
         return change
 
+    def export(
+        self,
+        out: str | Path | None = None,
+        *,
+        format: str = "sql",
+        name: str | None = None,
+        **options: Any,
+    ) -> str | Path:
+        """The model as SQL, JSON, BIF or PMML: its text, or the file it was written to.
+
+        `options` of a script are those of `sqlbn.export`; its tables begin with `name`.
+        """
+        from sqlbn.exporting.api import export_pieces, write_pieces
+
+        name = name or self._spec.meta.get("name") or "model"
+        pieces = export_pieces(self._draft, self._spec, format, name, options)
+        if out is None:
+            return "".join(pieces)
+        write_pieces(pieces, Path(out))
+        return Path(out)
+
     def save(self, store: str | Path, name: str, replace: bool = False) -> None:
         """Write the model into a store file, in one transaction."""
         open_store(store).save(self._draft, self._spec, name, replace)

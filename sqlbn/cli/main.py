@@ -13,6 +13,7 @@ from sqlbn import __version__
 from sqlbn.cli import (
     curving,
     evaluating,
+    exporting,
     fitting,
     inspecting,
     living,
@@ -47,6 +48,7 @@ app.command("evaluate")(reporting(evaluating.evaluate))
 app.command("models")(reporting(inspecting.models))
 app.command("show")(reporting(inspecting.show))
 app.command("drop")(reporting(inspecting.drop))
+app.command("export")(reporting(exporting.export))
 app.command("demo")(reporting(fitting.demo))
 app.command("prepare")(reporting(preparing.prepare))
 app.command("rank")(reporting(ranking.rank))

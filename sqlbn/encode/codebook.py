@@ -125,8 +125,7 @@ def code_sql(
         only_missing = book.missing == 0
         cuts = [dialect.cut(cut, book.sql_type) for cut in book.cuts]
         inside = str(book.unseen) if only_missing else _interval_sql(value, cuts)
-        # NaN sorts above every number, but it is a missing value.
-        gone = f"{value} IS NULL OR {dialect.is_nan(value)}"
+        gone = dialect.is_missing(value, book.sql_type)
         code = f"CASE WHEN {gone} THEN {absent} ELSE {inside} END"
         if not same_type:  # what is there but no number was never seen
             odd = f"{column} IS NOT NULL AND {value} IS NULL"

@@ -308,7 +308,7 @@ def _shown(names: Iterable[str]) -> str:
 def write_bif(network: Network, path: str | Path) -> None:
     """Write a network, gzipped if the name ends in .gz; `read_bif` gives exactly it back."""
     path = Path(path)
-    data = "".join(_lines(network)).encode()
+    data = "".join(bif_lines(network)).encode()
     if path.suffix.lower() == ".gz":
         data = gzip.compress(data, mtime=0)
     try:
@@ -318,7 +318,8 @@ def write_bif(network: Network, path: str | Path) -> None:
         raise NetworkError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
-def _lines(network: Network) -> Iterator[str]:
+def bif_lines(network: Network) -> Iterator[str]:
+    """The text of a network as BIF."""
     yield f"network {written(network.name)} {{\n}}\n"
     for variable in network:
         states = ", ".join(map(written, variable.states))

@@ -134,7 +134,7 @@ class _Reader:
     def _table(self, position: int) -> Array:
         """P(x | class, parents), in the order class, parents, value."""
         family = (position, *self._spec.parents[position])
-        logs = self._logs(position, family)
+        logs = family_logs(self._draft, self._spec, position)
         kept = logs[np.ix_(*(self._codes[v] for v in family), range(logs.shape[-1]))]
         axes = range(kept.ndim)
         table: Array = np.exp(np.transpose(kept, [axes[-1], *axes[1:-1], 0]))
@@ -144,27 +144,29 @@ class _Reader:
         table /= sums
         return table
 
-    def _logs(self, position: int, family: Sequence[int]) -> Array:
-        """ln P as scoring has it, a slot for unseen values on every axis but the class."""
-        books = [self._spec.books[v] for v in family]
-        radices = [*(b.n_values for b in books), len(self._spec.class_names)]
-        cells = prod(b.slots for b in books) * radices[-1]
-        if cells > MOST_CELLS:
-            raise NetworkError(
-                f"the table of {books[0].name!r} given {len(books) - 1} others would have "
-                f"{cells:,} numbers: that is too many; fit with fewer parents or fewer values"
-            )
-        found = self._draft.engine.arrays(
-            f"SELECT key::BIGINT AS key, n FROM {self._draft.table('counts')} "
-            f"WHERE position = {position}"
+
+def family_logs(draft: Draft, spec: ModelSpec, position: int) -> Array:
+    """ln P(value | parents, class) as scoring has it, axes in that order.
+
+    There is a slot for unseen values on every axis but the class.
+    """
+    books = [spec.books[v] for v in (position, *spec.parents[position])]
+    radices = [*(b.n_values for b in books), len(spec.class_names)]
+    cells = prod(b.slots for b in books) * radices[-1]
+    if cells > MOST_CELLS:
+        raise NetworkError(
+            f"the table of {books[0].name!r} given {len(books) - 1} others would have "
+            f"{cells:,} numbers: that is too many; fit with fewer parents or fewer values"
         )
-        counts = np.zeros(prod(radices))
-        counts[found["key"]] = found["n"]
-        smoothing = self._smoothing
-        n_values = smoothing.n_values(books[0].n_values, books[0].missing)
-        gone = [smoothing.gone(b.n_values, b.missing) for b in books]
-        m = smoothing.m_of(n_values)
-        return log_factor(counts.reshape(radices), m, smoothing.backoff, gone)
+    found = draft.engine.arrays(
+        f"SELECT key::BIGINT AS key, n FROM {draft.table('counts')} WHERE position = {position}"
+    )
+    counts = np.zeros(prod(radices))
+    counts[found["key"]] = found["n"]
+    smoothing = spec.smoothing
+    n_values = smoothing.n_values(books[0].n_values, books[0].missing)
+    gone = [smoothing.gone(b.n_values, b.missing) for b in books]
+    return log_factor(counts.reshape(radices), smoothing.m_of(n_values), smoothing.backoff, gone)
 
 
 def distinct(labels: Sequence[str]) -> list[str]:

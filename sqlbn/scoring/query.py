@@ -159,11 +159,11 @@ def product_scores(scorer: Scorer, coded: str, reorder: bool = False) -> str:
         coded=coded,
         kept=scorer.dialect.without(codes, among=scorer.kept),
         keys=keys,
-        starts=[literal(prior) for prior in scorer.log_prior],
+        starts=[scorer.dialect.double(prior) for prior in scorer.log_prior],
     )
     outer = reorder and len(scorer.factors) > _MOST_INNER_JOINS
     batch: list[list[Factor]] = []
-    chains = _chains(scorer.factors)
+    chains = chains_of(scorer.factors)
     columns = [*scorer.kept, *(key["alias"] for key in keys)]
     for place, chain in enumerate(chains):
         batch.append(chain)
@@ -215,7 +215,7 @@ def _key(scorer: Scorer, factor: Factor) -> str:
     return key
 
 
-def _chains(factors: Sequence[Factor]) -> list[list[Factor]]:
+def chains_of(factors: Sequence[Factor]) -> list[list[Factor]]:
     """Factors that belong together, each chain from its deepest level down to its base."""
     depth = {"cell": 2, "parents": 1, "base": 0}
     chains: dict[tuple[int, ...], list[Factor]] = {}
@@ -237,8 +237,8 @@ def _score_batch(
     for j in range(n):
         terms = [f"s.{NAMES.score}{j}"]
         for chain in chains:
-            columns = [f"f{f.number}.l_{j}" for f in chain]
-            terms.append(columns[0] if len(columns) == 1 else f"COALESCE({', '.join(columns)})")
+            levels = [f"f{f.number}.l_{j}" for f in chain]
+            terms.append(levels[0] if len(levels) == 1 else f"COALESCE({', '.join(levels)})")
         sums.append(" + ".join(terms))
     factors = [f for chain in chains for f in chain]
     return joined_batch(scored, columns, factors, sums, scorer.prefix, outer, scorer.dialect)

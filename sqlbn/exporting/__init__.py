@@ -1,0 +1,1 @@
+"""Models that leave sqlbn: as SQL scripts, JSON, BIF and PMML."""
