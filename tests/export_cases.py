@@ -22,9 +22,13 @@ LEARNERS: dict[str, dict[str, Any]] = {
     "skdb": {"learner": "skdb", "kmax": 2},
     "snb": {"learner": "snb"},
     "hgc": {"learner": "hgc"},
-    "a1de": {"learner": "a1de-s", "min_count": 5, "exclude": ["many", "day", "code"]},
+    "a1de": {
+        "learner": "a1de-s",
+        "min_count": 5,
+        "exclude": ["many", "day", "code", "moment", "price"],
+    },
     "a2de": {"learner": "a2de-w", "columns": ["order", "size", "half", "ripe"]},
-    "fanc": {"learner": "fanc", "exclude": ["many", "day", "code"]},
+    "fanc": {"learner": "fanc", "exclude": ["many", "day", "code", "moment", "price"]},
     "tc": {"learner": "tc", "columns": ['odd "name"', "size", "half", "price"]},
 }
 
@@ -170,9 +174,8 @@ class Document:
                     after[int(name[2:])] = radices[int(name[2:])] - 1
         terms: list[tuple[int, list[float]]] = []
         for turn in s["turns"]:
-            start = self.at(
-                s["super"], turn["offset"] + self.key(after, turn["attributes"], radices)
-            )
+            key = turn["offset"] + self.key(after, turn["attributes"], radices)
+            start = self.at(s["super"], key)
             if start is not None:
                 terms.append((start["level"], self.turn(start, after)))
         top = max(level for level, _ in terms)
@@ -286,17 +289,17 @@ class Pmml:
         best = next(j for j, p in enumerate(powers) if p >= 1 - 1e-10)
         return [self.classes[best], *(power / sum(powers) for power in powers)]
 
+    @staticmethod
+    def counts(element: Any) -> dict[str, float]:
+        """By class."""
+        return {c.get("value"): float(c.get("count")) for c in element.iter("TargetValueCount")}
+
     def naive_logs(self, states: dict[str, str]) -> list[float]:
         """ln of count[T] times, for every input, count[value and T] / count[all values and T]."""
         output = self.counts(self.naive.find("BayesOutput"))
         found = [math.log(output[c]) for c in self.classes]
         for given in self.naive.iter("BayesInput"):
-            pairs = {
-                pair.get("value"): {
-                    c.get("value"): float(c.get("count")) for c in pair.iter("TargetValueCount")
-                }
-                for pair in given.iter("PairCounts")
-            }
+            pairs = {p.get("value"): self.counts(p) for p in given.iter("PairCounts")}
             for j, name in enumerate(self.classes):
                 total = math.fsum(counts[name] for counts in pairs.values())
                 found[j] += math.log(pairs[states[given.get("fieldName")]][name] / total)

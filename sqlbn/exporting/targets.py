@@ -67,7 +67,6 @@ TARGETS = {
             names=128,
             collation="Latin1_General_100_BIN2",
         ),
-        Target("sqlite", nan="none"),
     )
 }
 

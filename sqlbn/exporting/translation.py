@@ -31,6 +31,14 @@ _WIDER = {
 }
 
 
+# Marks a name that is written as the user gave it.
+_AS_IT_IS = "as it is"
+
+
+def _said(node: exp.Expression) -> set[str]:
+    return {name for name, value in node.args.items() if value}
+
+
 def sqlglot() -> Any:
     """The package, or one line that says how to get it."""
     try:
@@ -48,15 +56,25 @@ class Translator:
         self._input = self._parsed_table(table)
 
     def _parsed_table(self, table: str) -> exp.Table:
+        """The input table; what its name means without quotes is put into quotes."""
         from sqlglot import exp
+        from sqlglot.dialects.dialect import Dialect
         from sqlglot.errors import SqlglotError
 
         try:
-            found = exp.to_table(table, dialect=self._target.name)
+            read = self._glot.parse(f"SELECT * FROM {table}", read=self._target.name)
         except SqlglotError:
-            found = None
-        if not isinstance(found, exp.Table) or not isinstance(found.this, exp.Identifier):
+            read = []
+        query = read[0] if len(read) == 1 else exp.Select()
+        found = query.args["from_"].this if _said(query) == {"expressions", "from_"} else None
+        if not isinstance(found, exp.Table) or not _said(found) <= {"this", "db", "catalog"}:
             raise OptionError(f"--table {table}: that is no name of a table; quote its odd parts")
+        if not isinstance(found.this, exp.Identifier):
+            raise OptionError(f"--table {table}: that is no table, but a function")
+        for part in found.find_all(exp.Identifier):
+            Dialect.get_or_raise(self._target.name).normalize_identifier(part)
+            part.set("quoted", True)
+            part.meta[_AS_IT_IS] = True
         return found
 
     # -- parts ---------------------------------------------------------------------------------
@@ -129,7 +147,8 @@ class Translator:
         for table in list(tree.find_all(exp.Table)):
             table.replace(self._table(table))
         for name in tree.find_all(exp.Identifier):
-            name.set("this", self._cased(name.name))
+            if _AS_IT_IS not in name.meta:
+                name.set("this", self._cased(name.name))
         if self._target.collation:
             for cast in list(tree.find_all(exp.Cast)):
                 if cast.to.is_type("varchar"):
