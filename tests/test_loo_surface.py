@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from random_tables import TARGET, WEIGHT, Case, as_if_large, cases, examples, rounds_the_same
 
 import sqlbn
+from sqlbn.engines.local_lake import LocalLake
 from sqlbn.scoring.loo_losses import LEAST_PROBABILITY
 
 TOLERANCE = 1e-10
@@ -119,10 +120,13 @@ def test_every_cell_is_that_of_retraining(case: Case) -> None:
 
 @contextmanager
 def forced(**limits: Any) -> Iterator[None]:
-    """Internals of the third pass with other limits: dense_most, memory_share, batch_joins, …"""
+    """Internals of the third pass with other limits: dense_most, memory_share, joins_at_once, …"""
     tables = ("dense_most", "memory_share")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in limits.items():
+            if name.startswith("joins"):
+                patch.setattr(LocalLake, name, value)
+                continue
             module = "loo_tables" if name in tables else "leave_one_out"
             patch.setattr(f"sqlbn.scoring.{module}._{name.upper()}", value)
         yield
@@ -131,13 +135,14 @@ def forced(**limits: Any) -> Iterator[None]:
 WAYS: dict[str, dict[str, Any]] = {
     "sparse": {"dense_most": 0},
     "dense, then sparse": {"dense_most": 30},
-    "state after two joins": {"batch_joins": 2},
+    "state after two joins": {"joins_at_once": 2},
+    "kept after two joins": {"joins_at_once": 2, "joins_once": True},
     "state after little change": {"first_bound": 1.0, "bound": 0.5},
     "one attribute a step": {"step": 1},
     "two attributes a step": {"step": 2},
     "scratch files": {"memory_share": 0},
     "scratch files, sparse and dense": {"memory_share": 0, "dense_most": 30},
-    "all of it": {"dense_most": 30, "memory_share": 0, "batch_joins": 2, "bound": 3.0, "step": 2},
+    "all of it": {"dense_most": 30, "memory_share": 0, "joins_at_once": 2, "bound": 3.0, "step": 2},
 }
 
 

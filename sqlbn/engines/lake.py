@@ -68,6 +68,8 @@ class Lake(Protocol):
     blocks_at_once: int
     # Joins that one statement should have.
     joins_at_once: int
+    # Whether it is better to keep what was joined than to join it again.
+    joins_once: bool
     # Whether kept rows are numbered in the order of their query whoever asks for it.
     numbers_rows: bool
 

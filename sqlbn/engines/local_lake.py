@@ -30,6 +30,7 @@ class LocalLake:
     block_cells = BLOCK_CELLS
     blocks_at_once = 1
     joins_at_once = 64
+    joins_once = False
     numbers_rows = True
 
     def __init__(self, engine: DuckDBEngine) -> None:

@@ -133,13 +133,21 @@ class LeaveOneOut:
         for batch in self._batches(k):
             first = 0 if batch.is_first else batch.places.start + 1
             wanted = [p for p in range(first, batch.places.stop + 1) if p in self._prefixes]
-            if wanted:
+            after, once = None, self._lake.joins_once and not batch.is_last
+            carried = [] if batch.is_last else self._carried(batch, k)
+            if wanted and not once:
                 query = self._joined_sql(batch, k, relation, with_terms=True)
                 totals.add(query, wanted, self._weight)
-            if batch.is_last:
-                after = None
-            else:
-                after = self._lake.keep(self._state_sql(batch, k, relation), "loo_state")
+            if once:
+                query = self._joined_sql(batch, k, relation, with_terms=True, carried=carried)
+                after = self._lake.keep(query, "loo_state")
+                relation = f"SELECT * FROM {after.relation}"
+                if wanted:
+                    totals.add(relation, wanted, self._weight)
+                relation = f"({self._state_sql(batch, k, relation)})"
+            elif not batch.is_last:
+                query = self._joined_sql(batch, k, relation, with_terms=False, carried=carried)
+                after = self._lake.keep(self._state_sql(batch, k, query), "loo_state")
                 relation = after.relation
             if state is not None:
                 self._lake.forget(state)
@@ -265,17 +273,23 @@ class LeaveOneOut:
         )
         return sql, names
 
-    def _state_sql(self, batch: Batch, k: int, relation: str) -> str:
-        """After a batch: codes that later ones need, and the logarithms of the ratios."""
+    def _later_codes(self, batch: Batch, k: int) -> list[str]:
+        """The codes that later batches need."""
         later = {
             v
             for position in self._order[batch.places.stop :]
             for v in self._counts.axes(position, min(k, self._counts.depth(position)))[:-1]
         }
-        codes = [self._encoded.column(v) for v in sorted(later)]
+        return [self._encoded.column(v) for v in sorted(later)]
+
+    def _carried(self, batch: Batch, k: int) -> list[str]:
+        """What a batch hands on to later ones besides its own ratios."""
         logs = [] if batch.is_first else [f"l{j}" for j in self._slots]
-        query = self._joined_sql(batch, k, relation, with_terms=False, carried=[*codes, *logs])
-        items = [*self._kept(), *codes]
+        return [*self._later_codes(batch, k), *logs]
+
+    def _state_sql(self, batch: Batch, k: int, query: str) -> str:
+        """After a batch: codes that later ones need, and the logarithms of the ratios."""
+        items = [*self._kept(), *self._later_codes(batch, k)]
         for j in self._slots:
             before = "" if batch.is_first else f"l{j} + "
             items.append(f"{before}ln({self._ratio(j)}) AS l{j}")

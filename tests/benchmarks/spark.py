@@ -2,8 +2,8 @@
 
     python tests/benchmarks/spark.py [--rows 1e5 1e6] [--attributes 20] [--learner kdb --k 1]
 
-Every fit is a process of its own, on `local[2]` and on a standalone cluster of one and of two workers
-with a core each (loopback; Java is needed). Starting the session is told apart.
+Every fit is a process of its own, on `local[2]` and on a standalone cluster of one and of two
+workers with a core each (loopback; Java is needed). Starting the session is told apart.
 """
 
 from __future__ import annotations
@@ -73,9 +73,8 @@ def measured(data: Path, arguments: argparse.Namespace, master: str | None) -> d
     jobs = f"  {found['jobs']} jobs" if "jobs" in found else ""
     where = "duckdb" if master is None else master.split(":")[0]
     start = f"start {found['start']:.1f} s  " if master else ""
-    print(
-        f"{data.name:14} {where:9} {start}fit {found['fit']:6.1f} s{jobs}  ({passes})", flush=True
-    )
+    fitted = f"fit {found['fit']:6.1f} s"
+    print(f"{data.name:14} {where:9} {start}{fitted}{jobs}  ({passes})", flush=True)
     return found
 
 

@@ -37,6 +37,7 @@ class SparkLake:
     block_cells = 1 << 14
     blocks_at_once = 8
     joins_at_once = 8
+    joins_once = True
     numbers_rows = False
 
     def __init__(self, engine: DuckDBEngine) -> None:
