@@ -1,5 +1,6 @@
 """Every learner finds the same model with Spark as with DuckDB."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
