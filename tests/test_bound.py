@@ -253,7 +253,7 @@ def test_codes_in_a_scratch_file_give_the_same(
     options: dict[str, Any] = {"k": 1, "bound": "normal", "tau": 0.02, "block": 300}
     found = []
     for share in (0.4, 0.0):
-        monkeypatch.setattr("sqlbn.encode.encoded._MEMORY_SHARE", share)
+        monkeypatch.setattr("sqlbn.engines.local_lake._MEMORY_SHARE", share)
         with sqlbn.fit(large, TARGET, "kdb", **options) as model:
             found.append(model.decisions.to_pylist())
     assert found[0] == found[1]
