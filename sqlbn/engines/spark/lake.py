@@ -154,13 +154,15 @@ class SparkLake:
         """The view that stands for a table of the model's database, made when first named."""
         name = view_of(table)
         if name not in self._views:
-            rows = without_unsigned(self._engine.arrow(f"FROM {table}"))
-            with _translated():
-                frame = self.session.createDataFrame(rows)
-                if rows.nbytes <= _BROADCAST_BYTES:
-                    frame = frame.hint("broadcast")
-            self.show(name, frame)
+            rows = self._engine.arrow(f"FROM {table}")
+            frame = self.sent(rows)
+            self.show(name, frame.hint("broadcast") if rows.nbytes <= _BROADCAST_BYTES else frame)
         return name
+
+    def sent(self, rows: pa.Table) -> DataFrame:
+        """Rows of the driver as rows of the cluster."""
+        with _translated():
+            return self.session.createDataFrame(without_unsigned(rows))
 
     def take_back(self, table: str) -> None:
         self._remove(view_of(table))
