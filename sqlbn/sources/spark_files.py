@@ -48,7 +48,7 @@ def located(
     import pyarrow as pa
     from pyspark.sql import functions as F  # noqa: N812
 
-    read = frame.inputFiles()
+    read = _spellings(frame.inputFiles())
     places = pa.array(_places(read, files), pa.int64())
     listed = pa.table({_PATH: read, PLACE: places})
     for name, of_files in (values or {}).items():
@@ -58,6 +58,12 @@ def located(
     return frame.select(*items, *where).join(F.broadcast(lake.sent(listed)), _PATH)
 
 
+def _spellings(read: Sequence[str]) -> list[str]:
+    """Files here are listed as file:///a, and file:/a is what their rows say."""
+    here = [f"file:/{uri.removeprefix('file:').lstrip('/')}" for uri in read if uri[:5] == "file:"]
+    return list(dict.fromkeys([*read, *here]))
+
+
 def _places(read: Sequence[str], files: Sequence[str]) -> list[int]:
     """The numbers of the files that Spark reads, which it spells in its own way."""
     known = {_plain(file): number for number, file in enumerate(files)}
@@ -65,8 +71,8 @@ def _places(read: Sequence[str], files: Sequence[str]) -> list[int]:
     if all(uri in known for uri in plain):
         return [known[uri] for uri in plain]
     # A folder or pattern elsewhere, which Spark has listed.
-    order = {uri: number for number, uri in enumerate(sorted(read))}
-    return [order[uri] for uri in read]
+    order = {uri: number for number, uri in enumerate(sorted(set(plain)))}
+    return [order[uri] for uri in plain]
 
 
 def _plain(file: str) -> str:
