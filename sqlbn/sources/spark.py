@@ -69,7 +69,7 @@ def open_frame(engine: DuckDBEngine, lake: SparkLake, data: Any) -> Source:
 
     if isinstance(data, pa.Table):
         return _sent(engine, lake, data)
-    return _shown(engine, lake, data, "the DataFrame")
+    return _shown(engine, lake, lake.borrowed(data), "the DataFrame")
 
 
 def is_frame(data: Any) -> bool:
