@@ -34,6 +34,7 @@ with sqlbn.fit(frame, "kind", "nb", engine="spark", session=session) as model:
     found["rows"] = model.meta["rows"]
 names = [t.name for t in session.catalog.listTables("global_temp")]
 found["left"] = names + [d.name for d in session.catalog.listDatabases()]
+session.stop()
 print(json.dumps(found))
 """
 

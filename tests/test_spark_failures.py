@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from spark_cluster import Cluster
+from spark_cluster import Cluster, free_port
 
 import sqlbn
 from sqlbn.engines import DuckDBEngine, Settings
@@ -144,8 +145,6 @@ def test_wrong_data(spark: SparkSession, fruit: pa.Table, fruit_file: str, tmp_p
     other = fruit.set_column(1, "spots", pa.array(map(str, fruit["spots"].to_pylist())))
     pq.write_table(other, tmp_path / "m" / "2.parquet")
     pq.write_table(fruit.slice(0, 0), tmp_path / "empty.parquet")
-    one = fruit.set_column(5, "kind", pa.array(["plum"] * fruit.num_rows))
-    pq.write_table(one, tmp_path / "one.parquet")
     (tmp_path / "scored.parquet").mkdir()
     sqlbn.fit(fruit_file, "kind", "nb", store=tmp_path / "m.duckdb", name="m").close()
 
@@ -163,20 +162,52 @@ def test_wrong_data(spark: SparkSession, fruit: pa.Table, fruit_file: str, tmp_p
     assert "Spark cannot read" in said(tmp_path / "m.duckdb")
     assert "'spots'" in said(tmp_path / "m")
     assert "no row of" in said(tmp_path / "empty.parquet")
-    assert "kind" in said(tmp_path / "one.parquet")
     assert "TABLE_OR_VIEW_NOT_FOUND" not in said("table:nowhere")
-    with sqlbn.fit(fruit_file, "kind", "nb", engine="spark", session=spark) as model:
-        with pytest.raises(sqlbn.SqlbnError, match=r"scored\.parquet is there already"):
-            model.predict(fruit_file, out=tmp_path / "scored.parquet")
+    with (
+        sqlbn.load(tmp_path / "m.duckdb", "m", engine="spark", session=spark) as model,
+        pytest.raises(sqlbn.SqlbnError, match=r"scored\.parquet is there already"),
+    ):
+        model.predict(fruit_file, out=tmp_path / "scored.parquet")
 
 
-def program(words: list[str], environment: dict[str, str]) -> str:
-    """What `sqlbn` says when it fails: one line."""
-    command = [sys.executable, "-c", "from sqlbn.cli import main; main()", *words]
+@pytest.mark.spark_full
+def test_a_class_of_one_value(spark: SparkSession, fruit_file: str) -> None:
+    where: dict[str, Any] = {"where": "kind = 'plum'"}
+    with sqlbn.fit(fruit_file, "kind", "nb", **where) as model:
+        wanted = tables_of(model, ("classes", "attributes", "counts"))
+    with sqlbn.fit(fruit_file, "kind", "nb", **where, engine="spark", session=spark) as model:
+        assert_same(tables_of(model, ("classes", "attributes", "counts")), wanted)
+
+
+def said_by_program(tmp_path: Path, master: str, **environment: str) -> str:
+    """The one line of `sqlbn fit` that fails."""
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
+    pq.write_table(pa.table({"a": [1, 2], "kind": ["x", "y"]}), tmp_path / "t.parquet")
+    words = ["fit", "t.parquet", "--target", "kind", "--engine", "spark", "--master", master]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, env=environment
+        [sys.executable, "-W", "ignore", "-c", "from sqlbn.cli import main; main()", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, **environment},
     )
-    assert done.returncode == 1, done.stderr
-    lines = done.stderr.strip().splitlines()
-    assert len(lines) == 1, done.stderr
-    return lines[0]
+    (line,) = done.stderr.strip().splitlines()
+    assert done.returncode == 1
+    return line
+
+
+def test_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    line = said_by_program(tmp_path, "local[1]", PATH=str(tmp_path))
+    assert "needs Java 17 or later" in line
+
+
+@pytest.mark.parametrize("scheme", ["spark", "sc"])
+def test_where_nobody_answers(tmp_path: Path, scheme: str) -> None:
+    place = f"127.0.0.1:{free_port()}"
+    line = said_by_program(
+        tmp_path, f"{scheme}://{place}", grpc_proxy="", https_proxy="", http_proxy=""
+    )
+    assert f"--master {scheme}://{place}: nobody answers at {place}; check the address" in line

@@ -156,6 +156,7 @@ def test_files_without_field_ids(catalog: Any, spark: SparkSession, tmp_path: Pa
         read(spark, place(table))
 
 
+@pytest.mark.spark_full
 def test_the_source_of_the_cluster_comes_first(
     delta: Any, spark: SparkSession, tmp_path: Path
 ) -> None:

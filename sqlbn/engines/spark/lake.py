@@ -196,8 +196,11 @@ class SparkLake:
                 self.session.catalog.dropGlobalTempView(self._borrowed.pop())
             if self._folder is not None:
                 self._folder.close()
-            if self._engine.settings.session is None and is_remote_session(self.session):
-                self.session.stop()  # a classic one is shared with whoever asks next
+            if (
+                is_remote_session(self.session)
+                and self.session is not self._engine.settings.session
+            ):
+                self.session.stop()  # a classic one would end for all who share its context
 
 
 @contextmanager
