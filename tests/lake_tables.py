@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import os
 import struct
@@ -9,10 +10,57 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 _Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
+
+
+Rows = list[dict[str, Any]]
+
+
+def in_order(rows: Rows) -> Rows:
+    """Rows that can be compared, whatever their order."""
+    return sorted(rows, key=lambda row: repr(sorted(row.items())))
+
+
+def baskets(n: int = 60) -> Rows:
+    """Rows with columns to partition by: text, whole numbers, dates, all with NULL."""
+    rng = np.random.default_rng(5)
+    texts = ["plain", "a b", "50%", "x/y=z", "ü'[*]?", None]
+    days = [dt.date(2024, 2, 29), dt.date(1969, 12, 31), None]
+    return [
+        {
+            "shop": texts[rng.integers(6)],
+            "day": days[rng.integers(3)],
+            "floor": [-1, 0, 7, None][rng.integers(4)],
+            "weight": float(rng.normal()),
+            "kind": ["pear", "plum"][rng.integers(2)],
+        }
+        for _ in range(n)
+    ]
+
+
+BASKET = pa.schema(
+    [
+        ("shop", pa.string()),
+        ("day", pa.date32()),
+        ("floor", pa.int32()),
+        ("weight", pa.float64()),
+        ("kind", pa.string()),
+    ]
+)
+
+
+def basket_table(rows: Rows) -> pa.Table:
+    """Baskets as Arrow."""
+    return pa.Table.from_pylist(rows, BASKET)
+
+
+def place(table: Any) -> str:
+    """The folder of an Iceberg table."""
+    return str(table.location()).removeprefix("file://")
 
 
 def field(name: str, kind: str, **metadata: str | int) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class Cluster:
             "master", "master.Master", "--port", port, "--webui-port", self._page
         )
         try:
-            self.master.wait_until(lambda: answers(port) and answers(self._page))
+            self.master.wait_until(lambda: answers(port) and self._tells())
             for _ in range(workers):
                 self._start_worker()
             self.wait_for_workers()
@@ -146,6 +146,12 @@ class Cluster:
         """What the master knows: its page as JSON."""
         with urllib.request.urlopen(f"http://{LOOPBACK}:{self._page}/json/", timeout=10) as page:
             return json.load(page)
+
+    def _tells(self) -> bool:
+        """Whether there is a page yet: for a moment its port answers that it has none."""
+        with contextlib.suppress(OSError):
+            return bool(self.state())
+        return False
 
     def wait_for_workers(self) -> None:
         """Wait until the master has exactly the workers that run."""

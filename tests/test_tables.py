@@ -9,13 +9,24 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lake_tables import add, field, hand_made_delta, mapped, with_delete_file
+from lake_tables import (
+    BASKET,
+    Rows,
+    add,
+    basket_table,
+    baskets,
+    field,
+    hand_made_delta,
+    in_order,
+    mapped,
+    place,
+    with_delete_file,
+)
 
 import sqlbn
 from sqlbn.engines import DuckDBEngine, Settings
@@ -26,12 +37,6 @@ from sqlbn.sources.files import remote_errors
 from sqlbn.sources.relation import ROW
 from sqlbn.sources.tables import TableFiles, TableName, table_files, table_name
 from sqlbn.urls import shown, without_secrets
-
-Rows = list[dict[str, Any]]
-
-
-def in_order(rows: Rows) -> Rows:
-    return sorted(rows, key=lambda row: repr(sorted(row.items())))
 
 
 def read(data: Any, **options: Any) -> Rows:
@@ -72,38 +77,6 @@ def model_of(data: Any, **options: Any) -> dict[str, Rows]:
     with sqlbn.fit(data, "kind", "kdb", k=2, **options) as model:
         names = ("attributes", "cuts", "categories", "parents", "counts")
         return {name: model._table(name, "ALL").to_pylist() for name in names}
-
-
-def baskets(n: int = 60) -> Rows:
-    """Rows with columns to partition by: text, whole numbers, dates, all with NULL."""
-    rng = np.random.default_rng(5)
-    texts = ["plain", "a b", "50%", "x/y=z", "ü'[*]?", None]
-    days = [dt.date(2024, 2, 29), dt.date(1969, 12, 31), None]
-    return [
-        {
-            "shop": texts[rng.integers(6)],
-            "day": days[rng.integers(3)],
-            "floor": [-1, 0, 7, None][rng.integers(4)],
-            "weight": float(rng.normal()),
-            "kind": ["pear", "plum"][rng.integers(2)],
-        }
-        for _ in range(n)
-    ]
-
-
-BASKET = pa.schema(
-    [
-        ("shop", pa.string()),
-        ("day", pa.date32()),
-        ("floor", pa.int32()),
-        ("weight", pa.float64()),
-        ("kind", pa.string()),
-    ]
-)
-
-
-def basket_table(rows: Rows) -> pa.Table:
-    return pa.Table.from_pylist(rows, BASKET)
 
 
 # -- Delta --------------------------------------------------------------------------------------
@@ -346,10 +319,6 @@ def catalog(tmp_path: Path) -> Any:
     made.create_namespace("shop")
     yield made
     made.engine.dispose()
-
-
-def place(table: Any) -> str:
-    return str(table.location()).removeprefix("file://")
 
 
 def test_iceberg_tables_change(catalog: Any) -> None:

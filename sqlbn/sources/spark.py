@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
 
 from sqlbn.engines import DuckDBEngine
 from sqlbn.engines.lake import ROW_NUMBER, Numbering
 from sqlbn.engines.spark.errors import first_line, translate
 from sqlbn.engines.spark.lake import SparkLake
-from sqlbn.engines.spark.types import model_type, without_unsigned
+from sqlbn.engines.spark.spelling import quoted
+from sqlbn.engines.spark.types import frame_types
 from sqlbn.errors import ColumnError, OptionError, SourceError
 from sqlbn.quoting import identifier
-from sqlbn.scoring.names import RESERVED
 from sqlbn.sources.files import (
     expand,
     file_format,
@@ -25,6 +22,9 @@ from sqlbn.sources.files import (
     sized,
 )
 from sqlbn.sources.relation import Source
+from sqlbn.sources.spark_files import NUMBER, address, located, numbered_rows
+from sqlbn.sources.spark_tables import open_table
+from sqlbn.sources.tables import the_table
 from sqlbn.urls import is_remote
 
 if TYPE_CHECKING:
@@ -32,12 +32,6 @@ if TYPE_CHECKING:
 
 # A table of Spark's catalog: table:catalog.schema.name
 TABLE = "table:"
-_ROW = f"{RESERVED}row_key"
-_PATH = f"{RESERVED}path"
-_OWN = f"{RESERVED}own"
-_FILE = f"{RESERVED}file"
-# Rows of one file; the number of the file stands above them.
-_ROWS_A_FILE = 2**40
 
 
 def open_files(
@@ -49,6 +43,9 @@ def open_files(
             raise SourceError("give one table of Spark's catalog at a time")
         name = paths[0].removeprefix(TABLE)
         return _shown(engine, lake, _read(lambda: lake.session.table(name), name), name)
+    lake_table = the_table(paths)
+    if lake_table is not None:
+        return open_table(engine, lake, lake_table)
     files = [file for path in paths for file in _files_of(path)]
     formats = {file_format(file) if not is_remote(file) else _remote_format(file) for file in files}
     if len(formats) > 1:
@@ -59,7 +56,7 @@ def open_files(
             f"{files[0]!r} is a DuckDB database, which Spark cannot read; "
             "use --engine duckdb, or COPY the table to Parquet"
         )
-    frame = _read(lambda: _reader(lake, form, files).load([_address(f) for f in files]), files[0])
+    frame = _read(lambda: _reader(lake, form, files).load([address(f) for f in files]), files[0])
     types = None
     if form == "parquet" and not any(map(is_remote, files)):
         # The same checks and the same types as without Spark.
@@ -73,7 +70,7 @@ def open_frame(engine: DuckDBEngine, lake: SparkLake, data: Any) -> Source:
 
     if isinstance(data, pa.Table):
         return _sent(engine, lake, data)
-    return _shown(engine, lake, data, "the DataFrame")
+    return _shown(engine, lake, lake.borrowed(data), "the DataFrame")
 
 
 def is_frame(data: Any) -> bool:
@@ -105,18 +102,19 @@ def staged_in_lake(
 ) -> Source:
     """The rows, kept, with a number each: in the order they have, or else in that of reading."""
     items = ", ".join(identifier(name) for name in columns) or "1 AS nothing"
-    key, read = source.place or source.row_key, None
+    key, read, number = source.place or source.row_key, None, identifier(NUMBER)
     if key is None:
         # What Spark numbers by itself is the same again only for rows that are kept.
-        read = lake.keep(source.select(f"{items}, monotonically_increasing_id() AS {_ROW}"), "read")
+        mixed = f"{items}, monotonically_increasing_id() AS {number}"
+        read = lake.keep(source.select(mixed), "read")
         statement = f"SELECT * FROM {read.relation}"
     else:
-        statement = source.with_numbers.select(f"{items}, {key} AS {_ROW}")
-    kept = lake.keep(statement, "staged", numbering=Numbering.by(_ROW))
+        statement = source.with_numbers.select(f"{items}, {key} AS {number}")
+    kept = lake.keep(statement, "staged", numbering=Numbering.by(number))
     if read is not None:
         lake.forget(read)
     name = engine.fresh_name("source")
-    lake.show(name, lake.session.table(kept.relation).drop(_ROW, ROW_NUMBER))
+    lake.show(name, lake.session.table(kept.relation).drop(NUMBER, ROW_NUMBER))
     return Source(
         relation=name,
         columns={n: source.columns[n] for n in columns},
@@ -135,16 +133,6 @@ def _files_of(path: str) -> list[str]:
 def _remote_format(path: str) -> str:
     lower = path.lower().rstrip("/*")
     return "csv" if lower.endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")) else "parquet"
-
-
-def _address(file: str) -> str:
-    # A bare path would be looked for on the cluster's default file system.
-    return file if is_remote(file) else _escaped(f"file://{Path(file).absolute()}")
-
-
-def _escaped(path: str) -> str:
-    """A path in which Hadoop takes no character for a pattern."""
-    return "".join(f"\\{c}" if c in "*?[]{}" else c for c in path)
 
 
 def _reader(lake: SparkLake, form: str, files: Sequence[str]) -> Any:
@@ -191,15 +179,14 @@ def _shown(
 ) -> Source:
     name = engine.fresh_name("source")
     lake.show(name, frame)
-    found = {f.name: model_type(f.dataType.simpleString()) for f in frame.schema.fields}
-    columns = {n: (types or {}).get(n, t) for n, t in found.items()}
+    columns = {n: (types or {}).get(n, t) for n, t in frame_types(frame).items()}
     numbered = _numbered(engine, lake, frame, files) if files else None
     return Source(
         relation=name,
         columns=columns,
         label=label,
         files=sized(files),
-        row_key=identifier(_ROW) if numbered is not None else None,
+        row_key=identifier(NUMBER) if numbered is not None else None,
         numbered_as=numbered,
     )
 
@@ -208,33 +195,15 @@ def _numbered(
     engine: DuckDBEngine, lake: SparkLake, frame: DataFrame, files: Sequence[str]
 ) -> str | None:
     """The rows with a number each: that of their file, in order of the paths, then their own."""
-    import pyarrow as pa
     from pyspark.sql import functions as F  # noqa: N812
 
     if not any(f.lower().endswith((".parquet", ".pq", ".parq")) for f in files) and not any(
         map(is_remote, files)
     ):
         return None
-    place = {os.path.abspath(f): i for i, f in enumerate(files) if not is_remote(f)}  # noqa: PTH100
-    read = frame.inputFiles()
-    if len(place) == len(files):
-        order = [place[unquote(uri.removeprefix("file:")).replace("///", "/")] for uri in read]
-    else:
-        ranks = {uri: rank for rank, uri in enumerate(sorted(read))}
-        order = [ranks[uri] for uri in read]
-    # Spark writes the address of a local file in two ways.
-    local = "^file:/+"
-    addresses = [re.sub(local, "file:/", uri) for uri in read]
-    listed = pa.table({_PATH: addresses, _FILE: pa.array(order, pa.int64())})
-    numbers = lake.session.createDataFrame(listed)
+    items = [F.col(quoted(column)) for column in frame.columns]
     name = engine.fresh_name("numbered")
-    path = F.regexp_replace(F.col("_metadata.file_path"), local, "file:/")
-    joined = frame.withColumn(_PATH, path).withColumn(_OWN, F.col("_metadata.row_index"))
-    row = F.col(_FILE) * _ROWS_A_FILE + F.col(_OWN)
-    lake.show(
-        name,
-        joined.join(F.broadcast(numbers), _PATH).withColumn(_ROW, row).drop(_PATH, _FILE, _OWN),
-    )
+    lake.show(name, numbered_rows(located(lake, frame, files, items), items))
     return name
 
 
@@ -242,17 +211,16 @@ def _sent(engine: DuckDBEngine, lake: SparkLake, data: Any) -> Source:
     import pyarrow as pa
 
     numbers = pa.array(range(data.num_rows), pa.int64())
-    sent = without_unsigned(data.append_column(_ROW, numbers))
-    frame = lake.session.createDataFrame(sent)
+    frame = lake.sent(data.append_column(NUMBER, numbers))
     name, numbered = engine.fresh_name("source"), engine.fresh_name("numbered")
     lake.show(numbered, frame)
-    lake.show(name, frame.drop(_ROW))
+    lake.show(name, frame.drop(NUMBER))
     view = engine.register(data.slice(0, 0))
     try:
         columns = dict(engine.columns(view))
     finally:
         engine.unregister(view)
-    return Source(name, columns, "the Table", row_key=identifier(_ROW), numbered_as=numbered)
+    return Source(name, columns, "the Table", row_key=identifier(NUMBER), numbered_as=numbered)
 
 
 def check_database_options(table: str | None, query: str | None) -> None:

@@ -43,20 +43,21 @@ def table_source(engine: DuckDBEngine, name: TableName) -> Source:
 
 
 def _library_source(engine: DuckDBEngine, table: TableFiles) -> Source:
-    beyond = table.beyond or _without_ids(engine, table)
+    beyond = table.beyond or without_ids(engine, table)
     if not beyond:
         return _files_source(engine, table)
     if table.format == "iceberg":
         with library_errors(table.name):
             source = object_source(engine, iceberg_rows(table))
-        return replace(source, label=table.label, files=_source_files(table))
+        return replace(source, label=table.label, files=source_files(table))
     raise TableError(
         f"{table.name.title} cannot be read from its files: {beyond}; "
         f"run INSTALL {table.format} in DuckDB once, or copy the rows to a plain table"
     )
 
 
-def _source_files(table: TableFiles) -> tuple[SourceFile, ...]:
+def source_files(table: TableFiles) -> tuple[SourceFile, ...]:
+    """The files of a table as a history knows them."""
     names = [column.name for column in table.partition_columns]
     return tuple(
         SourceFile(
@@ -72,13 +73,13 @@ def _source_files(table: TableFiles) -> tuple[SourceFile, ...]:
 
 
 def _files_source(engine: DuckDBEngine, table: TableFiles) -> Source:
-    _check_files(table)
-    columns = _sql_types(engine, table.columns)
+    check_files(table)
+    columns = sql_types(engine, table.columns)
     source = Source(
         relation=_no_rows(columns),
         columns=columns,
         label=table.label,
-        files=_source_files(table),
+        files=source_files(table),
     )
     if not table.files:
         return source
@@ -112,7 +113,8 @@ def _files_source(engine: DuckDBEngine, table: TableFiles) -> Source:
     )
 
 
-def _check_files(table: TableFiles) -> None:
+def check_files(table: TableFiles) -> None:
+    """An error where a file that is here by its path is not there."""
     for file in table.files:
         if not is_remote(file.path) and not Path(file.path).is_file():
             raise SourceError(
@@ -121,7 +123,7 @@ def _check_files(table: TableFiles) -> None:
             )
 
 
-def _sql_types(engine: DuckDBEngine, columns: Sequence[TableColumn]) -> dict[str, str]:
+def sql_types(engine: DuckDBEngine, columns: Sequence[TableColumn]) -> dict[str, str]:
     """The engine's types of the columns of a table."""
     import pyarrow as pa
 
@@ -177,11 +179,11 @@ def _deleted_rows(engine: DuckDBEngine, files: Sequence[DataFile]) -> str | None
     return name
 
 
-def _without_ids(engine: DuckDBEngine, table: TableFiles) -> str:
+def without_ids(engine: DuckDBEngine, table: TableFiles) -> str:
     """Why columns cannot be found by field id: the engine would take them for NULL."""
     if not table.files or not table.by_field_id:
         return ""
-    _check_files(table)
+    check_files(table)
     files = file_list([file.path for file in table.files], literally=True)
     found = engine.rows(
         f"SELECT file_name FROM parquet_schema({files}) "
@@ -201,7 +203,7 @@ def _has_extension(engine: DuckDBEngine, name: TableName) -> bool:
 
 def _extension_source(engine: DuckDBEngine, name: TableName) -> Source:
     engine.execute(f"LOAD {name.format}")
-    version = _logged_version(name)
+    version = logged_version(name)
     if name.format == "delta":
         place, option = name.place, "version"
     else:
@@ -216,7 +218,7 @@ def _extension_source(engine: DuckDBEngine, name: TableName) -> Source:
     )
 
 
-def _logged_version(name: TableName) -> int | None:
+def logged_version(name: TableName) -> int | None:
     """The version asked for, else the last one that a local table tells of."""
     if name.version is not None or is_remote(name.place):
         return name.version

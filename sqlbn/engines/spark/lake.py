@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlbn.dialects import SPARK, Dialect
 from sqlbn.engines.lake import ROW_NUMBER, Arrays, Kept, Numbering
 from sqlbn.engines.spark.errors import translate
+from sqlbn.engines.spark.folder import ClusterFolder, is_remote_session
 from sqlbn.engines.spark.numbering import numbered
 from sqlbn.engines.spark.session import open_session
 from sqlbn.engines.spark.spelling import spelled, view_of
@@ -45,8 +46,10 @@ class SparkLake:
         self.session = open_session(engine.settings)
         self._views: set[str] = set()
         self._cached: dict[str, DataFrame] = {}
-        self._folders: dict[str, str] = {}
-        self._run = uuid.uuid4().hex[:12]
+        self._borrowed: list[str] = []
+        place = engine.settings.cluster_dir
+        self._folder = ClusterFolder(self.session, place) if place is not None else None
+        self._in_folder: set[str] = set()
 
     # -- statements ----------------------------------------------------------------------------
 
@@ -109,20 +112,14 @@ class SparkLake:
     def _keep(self, statement: str, stem: str) -> str:
         name, frame = self._engine.fresh_name(stem), self.frame(statement)
         with _translated():
-            if self._engine.settings.cluster_dir is not None:
-                folder = self._new_folder(name)
-                frame.write.parquet(folder)
-                frame = self.session.read.parquet(folder)
+            if self._folder is not None:
+                self._in_folder.add(name)
+                frame = self._folder.write(frame, name)
             else:
                 frame = self._cached[name] = frame.persist()
                 frame.count()
         self.show(name, frame)
         return name
-
-    def _new_folder(self, name: str) -> str:
-        root = str(self._engine.settings.cluster_dir).rstrip("/")
-        self._folders[name] = f"{root}/sqlbn-{self._run}/{name}"
-        return self._folders[name]
 
     def show(self, name: str, frame: DataFrame) -> None:
         """Give rows a name that statements can use."""
@@ -141,24 +138,17 @@ class SparkLake:
             cached = self._cached.pop(name, None)
             if cached is not None:
                 cached.unpersist()
-            folder = self._folders.pop(name, None)
-            if folder is not None:
-                self._remove_folder(folder)
+            if self._folder is not None and name in self._in_folder:
+                self._in_folder.discard(name)
+                self._folder.remove(name)
 
-    def _remove_folder(self, folder: str) -> None:
-        """Remove files on the cluster's storage, through whatever file system it is."""
-        if "://" not in folder:
-            import shutil
-
-            shutil.rmtree(folder, ignore_errors=True)
-            return
-        gateway = getattr(self.session, "_jvm", None)
-        if gateway is None:  # over Spark Connect there is no way to the file system but SQL
-            self.session.createDataFrame([], "gone INT").write.mode("overwrite").parquet(folder)
-            return
-        path = gateway.org.apache.hadoop.fs.Path(folder)
-        conf = self.session._jsc.hadoopConfiguration()
-        path.getFileSystem(conf).delete(path, True)
+    def borrowed(self, frame: DataFrame) -> DataFrame:
+        """Rows of the caller's session as rows of ours: views alone belong to one session."""
+        name = f"sqlbn_borrowed_{uuid.uuid4().hex}"
+        with _translated():
+            frame.createGlobalTempView(name)
+            self._borrowed.append(name)
+            return self.session.table(f"global_temp.{name}")
 
     # -- tables of the model -------------------------------------------------------------------
 
@@ -166,13 +156,15 @@ class SparkLake:
         """The view that stands for a table of the model's database, made when first named."""
         name = view_of(table)
         if name not in self._views:
-            rows = without_unsigned(self._engine.arrow(f"FROM {table}"))
-            with _translated():
-                frame = self.session.createDataFrame(rows)
-                if rows.nbytes <= _BROADCAST_BYTES:
-                    frame = frame.hint("broadcast")
-            self.show(name, frame)
+            rows = self._engine.arrow(f"FROM {table}")
+            frame = self.sent(rows)
+            self.show(name, frame.hint("broadcast") if rows.nbytes <= _BROADCAST_BYTES else frame)
         return name
+
+    def sent(self, rows: pa.Table) -> DataFrame:
+        """Rows of the driver as rows of the cluster."""
+        with _translated():
+            return self.session.createDataFrame(without_unsigned(rows))
 
     def take_back(self, table: str) -> None:
         self._remove(view_of(table))
@@ -204,13 +196,23 @@ class SparkLake:
         place = out if "://" in out else f"file://{Path(out).absolute()}"
         frame = self.frame(sql)
         with _translated():
-            frame.write.mode("errorifexists").option("header", "true").format(form).save(place)
+            frame.write.mode("error").option("header", "true").format(form).save(place)
             written = self.session.read.format(form).option("header", "true").load(place)
             return int(written.count())
 
     def close(self) -> None:
         for name in list(self._views):
             self._remove(name)
+        with _translated():
+            while self._borrowed:
+                self.session.catalog.dropGlobalTempView(self._borrowed.pop())
+            if self._folder is not None:
+                self._folder.close()
+            if (
+                is_remote_session(self.session)
+                and self.session is not self._engine.settings.session
+            ):
+                self.session.stop()  # a classic one would end for all who share its context
 
 
 @contextmanager

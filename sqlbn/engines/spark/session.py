@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.engines.settings import Settings, memory_bytes
+from sqlbn.engines.spark.reaching import check_reachable
 from sqlbn.errors import EngineError, OptionError
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def open_session(settings: Settings) -> SparkSession:
         return _adopted(settings.session)
     master = settings.master or local_master(settings)
     given = dict(pair.split("=", 1) for pair in settings.spark_conf)
+    check_reachable(master)
+    _hush()
     if master.startswith("sc://"):
         return _connected(master, given)
     return _classic(master, {**_launch_conf(settings, master), **given})
@@ -50,6 +53,14 @@ def _adopted(session: Any) -> SparkSession:
 def local_master(settings: Settings) -> str:
     """Spark in this process's machine alone."""
     return f"local[{settings.threads if settings.threads is not None else '*'}]"
+
+
+def _hush() -> None:
+    """Errors are told in one line, by us; PySpark would print each as a page of JSON besides."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 def _check_installed() -> None:

@@ -44,7 +44,7 @@ def spelled(sql: str, lent: Callable[[str], str]) -> str:
 
     def respelled(token: re.Match[str]) -> str:
         if token["text"]:
-            return _text(token["text"])
+            return text(token["text"][1:-1].replace("''", "'"))
         if token["table"] or token["fresh"]:
             return lent(token[0])
         if token["quoted"]:
@@ -59,10 +59,9 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _text(standard: str) -> str:
+def text(value: str) -> str:
     """A text literal: Spark takes a backslash for the beginning of an escape."""
-    inner = standard[1:-1].replace("''", "'")
-    return "'" + inner.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def view_of(table: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 _NAMES = {
     "string": "VARCHAR",
@@ -39,6 +40,11 @@ def model_type(simple: str) -> str:
         return simple.upper()
     # What no attribute can be keeps a name that says so.
     return _NAMES.get(simple, f"{simple}[]")
+
+
+def frame_types(frame: DataFrame) -> dict[str, str]:
+    """The columns of rows in Spark, with the names that a model stores for their types."""
+    return {f.name: model_type(f.dataType.simpleString()) for f in frame.schema.fields}
 
 
 def without_unsigned(rows: pa.Table) -> pa.Table:
