@@ -18,8 +18,8 @@ NOON = dt.datetime(1999, 12, 31, 23, 59, 59, 999_999)
 _LONG = ["many", "day", "code", "moment", "price"]
 LEARNERS: dict[str, dict[str, Any]] = {
     "nb": {"learner": "nb"},
-    "tan": {"learner": "tan", "missing": "ignore"},
-    "kdb": {"learner": "kdb", "k": 2, "backoff": "parents"},
+    "tan": {"learner": "tan", "missing": "ignore", "exclude": ["many"]},
+    "kdb": {"learner": "kdb", "k": 2, "backoff": "parents", "exclude": ["many", "moment"]},
     "skdb": {"learner": "skdb", "kmax": 2},
     "snb": {"learner": "snb"},
     "hgc": {"learner": "hgc"},

@@ -131,6 +131,12 @@ def test_names_without_quotes_are_upper_case_in_snowflake(fitted: dict[str, Mode
     assert '"odd ""name"""' in script
 
 
+def test_texts_are_compared_letter_by_letter(fitted: dict[str, Model]) -> None:
+    for dialect in ("mysql", "tsql"):
+        assert f"COLLATE {TARGETS[dialect].collation}" in str(fitted["nb"].export(dialect=dialect))
+    assert "N'no 😀'" in str(fitted["nb"].export(dialect="tsql"))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
