@@ -156,6 +156,14 @@ def test_options_that_make_no_sense(
         fitted["nb"].export(**options)
 
 
+def test_no_script_can_hold_a_nul() -> None:
+    rows = pa.table({"x": ["a\x00", "b"] * 10, "y": ["p", "q"] * 10})
+    with sqlbn.fit(rows, target="y", learner="nb") as model:
+        with pytest.raises(ExportError, match="NUL character"):
+            model.export()
+        assert json.loads(str(model.export(format="json")))["attributes"][0]["categories"]
+
+
 def test_without_sqlglot(fitted: dict[str, Model], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sqlglot", None)
     with pytest.raises(ExportError, match=r"needs sqlglot; install it with.*sqlbn\[export\]"):
