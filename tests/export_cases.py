@@ -15,20 +15,17 @@ TEXTS = ["it's", 'say "so"', "back\\slash", "two\nlines", "😀", "", "NULL", "%
 CLASSES = ["yes, it's", "no 😀", 'may"be']
 DAY = dt.date(2024, 2, 28)
 NOON = dt.datetime(1999, 12, 31, 23, 59, 59, 999_999)
+_LONG = ["many", "day", "code", "moment", "price"]
 LEARNERS: dict[str, dict[str, Any]] = {
     "nb": {"learner": "nb"},
-    "tan": {"learner": "tan", "missing": "ignore"},
-    "kdb": {"learner": "kdb", "k": 2, "backoff": "parents"},
+    "tan": {"learner": "tan", "missing": "ignore", "exclude": ["many"]},
+    "kdb": {"learner": "kdb", "k": 2, "backoff": "parents", "exclude": ["many", "moment"]},
     "skdb": {"learner": "skdb", "kmax": 2},
     "snb": {"learner": "snb"},
     "hgc": {"learner": "hgc"},
-    "a1de": {
-        "learner": "a1de-s",
-        "min_count": 5,
-        "exclude": ["many", "day", "code", "moment", "price"],
-    },
+    "a1de": {"learner": "a1de-s", "min_count": 5, "exclude": _LONG},
     "a2de": {"learner": "a2de-w", "columns": ["order", "size", "half", "ripe"]},
-    "fanc": {"learner": "fanc", "exclude": ["many", "day", "code", "moment", "price"]},
+    "fanc": {"learner": "fanc", "exclude": _LONG},
     "tc": {"learner": "tc", "columns": ['odd "name"', "size", "half", "price"]},
 }
 

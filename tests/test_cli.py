@@ -44,6 +44,7 @@ NAMES = {"fit", "predict", "evaluate", "models", "show", "drop", "sql", "demo", 
     "prepare",
     "network",
     "rank",
+    "export",
 }
 
 

@@ -131,6 +131,12 @@ def test_names_without_quotes_are_upper_case_in_snowflake(fitted: dict[str, Mode
     assert '"odd ""name"""' in script
 
 
+def test_texts_are_compared_letter_by_letter(fitted: dict[str, Model]) -> None:
+    for dialect in ("mysql", "tsql"):
+        assert f"COLLATE {TARGETS[dialect].collation}" in str(fitted["nb"].export(dialect=dialect))
+    assert "N'no 😀'" in str(fitted["nb"].export(dialect="tsql"))
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -148,6 +154,14 @@ def test_options_that_make_no_sense(
 ) -> None:
     with pytest.raises((OptionError, ExportError), match=message):
         fitted["nb"].export(**options)
+
+
+def test_no_script_can_hold_a_nul() -> None:
+    rows = pa.table({"x": ["a\x00", "b"] * 10, "y": ["p", "q"] * 10})
+    with sqlbn.fit(rows, target="y", learner="nb") as model:
+        with pytest.raises(ExportError, match="NUL character"):
+            model.export()
+        assert json.loads(str(model.export(format="json")))["attributes"][0]["categories"]
 
 
 def test_without_sqlglot(fitted: dict[str, Model], monkeypatch: pytest.MonkeyPatch) -> None:

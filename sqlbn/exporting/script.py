@@ -55,6 +55,9 @@ class Script:
             )
         results = probability_columns(scorer.probability_columns, self._target)
         check_columns(carried, results, self._target)
+        known = (scorer.books[v].categories or () for v in scorer.used)
+        for value in (*scorer.class_names, *(value for values in known for value in values)):
+            _check_text(value)
         check_columns([self._spec.books[v].name for v in scorer.used], (), self._target)
         return replace(scorer, carried=carried, probability_columns=tuple(results))
 
@@ -141,9 +144,15 @@ class Script:
     def _value(self, value: Any) -> str:
         if not isinstance(value, str):
             return literal(value) if isinstance(value, float | None) else str(int(value))
-        if "\x00" in value:
-            raise ExportError(f"the category {value!r} holds a NUL character, which no script can")
+        _check_text(value)
         return self._translator.text(value)
+
+
+def _check_text(value: str) -> None:
+    if "\x00" in value:
+        raise ExportError(
+            f"the value {value!r} holds a NUL character, which no script can; use --format json"
+        )
 
 
 def _tables_of(factors: Sequence[Factor]) -> list[str]:

@@ -151,7 +151,7 @@ class Translator:
                 name.set("this", self._cased(name.name))
         if self._target.collation:
             for cast in list(tree.find_all(exp.Cast)):
-                if cast.to.is_type("varchar"):
+                if cast.to.is_type("text", "varchar"):
                     collation = exp.Var(this=self._target.collation)
                     cast.replace(exp.Collate(this=cast.copy(), expression=collation))
         for kind in list(tree.find_all(exp.DataType)):
