@@ -39,6 +39,7 @@ def first_line(error: BaseException) -> str:
     """The message without the call stack that follows it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     line = lines[0] if lines else type(error).__name__
+    line = re.sub(r"^(\([\w.$]+\)\s*)?(\[[A-Z0-9_.]+\]\s*)?", "", line) or line  # Java, its code
     return without_secrets(re.sub(r"\s*SQLSTATE: \w+;?.*$", "", line)[:400])
 
 
