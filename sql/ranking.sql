@@ -4,7 +4,7 @@
    of the class play no part. Sums are of whole numbers: the same in any order of adding. #}
 SELECT
   max(own) AS own,
-  sum((own - own_before) * (other + other_before)) AS mixed,
+  sum(CAST(own - own_before AS HUGEINT) * (other + other_before)) AS mixed,
   sum(CAST((own - own_before) * CAST(own AS DOUBLE) / CAST(own + other AS DOUBLE) * {{ precision_unit }} AS HUGEINT)) AS precision_sum
 FROM (
   SELECT

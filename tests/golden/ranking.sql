@@ -1,7 +1,7 @@
 -- rows ordered by the odds of the second of two classes, weights in quarters
 SELECT
   max(own) AS own,
-  sum((own - own_before) * (other + other_before)) AS mixed,
+  sum(CAST(own - own_before AS HUGEINT) * (other + other_before)) AS mixed,
   sum(CAST((own - own_before) * CAST(own AS DOUBLE) / CAST(own + other AS DOUBLE) * 1152921504606846976e0 AS HUGEINT)) AS precision_sum
 FROM (
   SELECT

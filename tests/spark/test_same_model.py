@@ -47,7 +47,7 @@ CASES: dict[str, dict[str, Any]] = {
     "vfbn2": {"search": {"block": 100}},
     "mdl": {"learner": "nb", "discretise": "mdl"},
     "modl": {"learner": "nb", "discretise": "modl", "weight": "w"},
-    "auto": {"learner": "nb", "discretise": "auto", "encodings": ["ef:2", "ef:5", "mdl"]},
+    "auto": {"learner": "nb", "discretise": "auto", "encodings": "ef:2,ef:5,mdl"},
 }
 
 
