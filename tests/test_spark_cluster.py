@@ -37,6 +37,7 @@ def counted(session: SparkSession, lake: str) -> dict[int, int]:
 EXPECTED = {a: len(range(a, 2 * ROWS, 7)) for a in range(7)}
 
 
+@pytest.mark.spark_full
 def test_counts_on_connect(connect_server: ConnectServer, lake: str) -> None:
     from pyspark.sql.connect.session import SparkSession as Remote
 

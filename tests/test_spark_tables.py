@@ -38,6 +38,8 @@ FIELDS = [
     field("kind", "string"),
 ]
 
+pytestmark = pytest.mark.spark_full
+
 
 def read(session: SparkSession | None, data: str, **options: Any) -> tuple[Rows, list[Any]]:
     """The rows of a source and the numbers of its rows."""

@@ -52,9 +52,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-SMOKE = ("nb", "skdb")
-full = pytest.mark.spark_full
-pytestmark = pytest.mark.usefixtures("on_cluster")
+pytestmark = [pytest.mark.usefixtures("on_cluster"), pytest.mark.spark_full]
 
 
 @pytest.fixture(scope="module")
@@ -68,25 +66,20 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write_lake(tmp_path_factory.mktemp("lake"))
 
 
-@pytest.mark.parametrize(
-    "case", [case if case in SMOKE else pytest.param(case, marks=full) for case in CASES]
-)
+@pytest.mark.parametrize("case", CASES)
 def test_same_model(case: str, lake: str) -> None:
     options = {"learner": case, **CASES[case]}
     with both(lake, **options) as (one, other):
         assert_same(one, other)
-        if case in SMOKE:
-            assert_same_rows(one.predict(lake), other.predict(lake), "predictions")
+        assert_same_rows(one.predict(lake), other.predict(lake), "predictions")
 
 
-@full
 def test_cut_points_of_a_sample(lake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(discretise, "SAMPLE_ROWS", 90)
     with both(lake, "nb") as (one, other):
         assert_same(one, other)
 
 
-@full
 def test_cells_of_columns_with_too_many_values(lake: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(value_classes, "_MEMORY_SHARE", 1e-9)
     monkeypatch.setattr(value_classes.Labelled, "most_cells", 20)
@@ -94,7 +87,6 @@ def test_cells_of_columns_with_too_many_values(lake: str, monkeypatch: pytest.Mo
         assert_same(one, other)
 
 
-@full
 def test_many_categories_are_joined(tmp_path: Path) -> None:
     rows = hostile_rows(330)
     numbers = [f"value {i % 97}" for i in range(rows.num_rows)]
@@ -102,7 +94,6 @@ def test_many_categories_are_joined(tmp_path: Path) -> None:
         assert_same(one, other)
 
 
-@full
 @pytest.mark.parametrize("learner", ["kdb", "vfbn2"])
 def test_same_folds(learner: str, lake: str) -> None:
     options = {"search": {"block": 100}} if learner == "vfbn2" else {"weight": "w"}
@@ -114,7 +105,6 @@ def test_same_folds(learner: str, lake: str) -> None:
     assert other.losses == pytest.approx(one.losses, rel=1e-9, nan_ok=True)
 
 
-@full
 def test_same_curve(lake: str) -> None:
     one, other = (
         sqlbn.curve(lake, TARGET, ["nb"], [100], repeats=1, **engine) for engine in ({}, SPARK)
@@ -122,7 +112,6 @@ def test_same_curve(lake: str) -> None:
     assert other[0].losses[0] == pytest.approx(one[0].losses[0], rel=1e-9, nan_ok=True)
 
 
-@full
 def test_a_stored_model_lives_on(lake: str, tmp_path: Path) -> None:
     more = write_lake(tmp_path, 60, seed=9)
     for name, engine in (("one", {}), ("other", SPARK)):
@@ -137,7 +126,6 @@ def test_a_stored_model_lives_on(lake: str, tmp_path: Path) -> None:
         assert_same(one, other)
 
 
-@full
 def test_same_network_without_a_class(lake: str, tmp_path: Path) -> None:
     scores = []
     for name, engine in (("one", {}), ("other", SPARK)):
@@ -148,7 +136,6 @@ def test_same_network_without_a_class(lake: str, tmp_path: Path) -> None:
     assert scores[1] == pytest.approx(scores[0], rel=1e-9)
 
 
-@full
 def test_same_ranking(lake: str) -> None:
     one, other = (
         sqlbn.rank(lake, TARGET, 3, bound="normal", block=100, tau=0.1, **engine)
