@@ -179,7 +179,7 @@ def fit(
     if (store is None) != (name is None):
         raise OptionError("store and name go together: give both, or neither")
     progress = progress or (Progress() if quiet else ConsoleProgress())
-    engine = DuckDBEngine(settings)
+    engine = opened_engine(settings, progress)
     try:
         if store is not None and name is not None:
             open_store(store).check_name(engine, name, replace)
@@ -195,9 +195,20 @@ def fit(
         raise
 
 
-def load(store: str | Path, name: str, **settings: Any) -> Model:
+def opened_engine(settings: Settings, progress: Progress) -> DuckDBEngine:
+    """An engine; starting Spark takes long enough to be told."""
+    if settings.engine == "duckdb":
+        return DuckDBEngine(settings)
+    where = settings.master or ("the session" if settings.session is not None else "local")
+    with progress.stage("start", f"starting Spark ({where})"):
+        return DuckDBEngine(settings)
+
+
+def load(
+    store: str | Path, name: str, *, progress: Progress | None = None, **settings: Any
+) -> Model:
     """A model from a store. Its tables are copied: the file is free again at once."""
-    engine = DuckDBEngine(only_settings(settings))
+    engine = opened_engine(only_settings(settings), progress or Progress())
     try:
         draft = open_store(store).load(engine, name)
         return Model(engine, draft, read_spec(draft))
@@ -251,14 +262,15 @@ def _change(
     progress: Progress | None,
     options: dict[str, Any],
 ) -> Change:
-    with DuckDBEngine(_settings(options)) as engine:
+    progress = progress or (Progress() if quiet else ConsoleProgress())
+    with opened_engine(_settings(options), progress) as engine:
         return change_stored(
             engine,
             store,
             name,
             action,
             data,
-            progress or (Progress() if quiet else ConsoleProgress()),
+            progress,
             again=again,
             **options,
         )
@@ -350,7 +362,7 @@ def evaluate_parts(
         raise OptionError("give test files or folds, not both")
     settings, chosen = split_options(target, learner, options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
-    with DuckDBEngine(settings) as engine:
+    with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         # Opened before the work: a wrong path should not cost a fit.
         tested = open_for_fit(engine, test, chosen) if test is not None else None

@@ -20,6 +20,19 @@ def output_format(path: Path) -> str:
     return _FORMATS[path.suffix.lower()]
 
 
+def check_new_folder(out: str) -> None:
+    """An error where Spark cannot write its folder of files; a URL is its own to check."""
+    ending = out.rstrip("/").rsplit(".", 1)[-1].lower()
+    if f".{ending}" not in _FORMATS:
+        raise OptionError(
+            f"--out {out}: the name must end in .parquet or .csv, also that of a folder of files"
+        )
+    if "://" not in out and Path(out).exists():
+        raise OptionError(
+            f"--out {out} is there already; Spark writes a new folder of files: name another"
+        )
+
+
 def check_folder(path: Path, option: str) -> None:
     """An error where a file's folder does not exist."""
     if not path.parent.is_dir():

@@ -52,6 +52,8 @@ def fit(
     if like_store is not None and like is None:
         raise OptionError("--like-store goes with --like")
     with ExitStack() as stack:
+        if store_table is not None and store != "models.duckdb":
+            raise OptionError("give --store or --store-table, not both")
         store = as_folder(store_table) if store_table is not None else store
         pattern = api.load(like_store or store, like) if like is not None else None
         model = api.fit(

@@ -292,7 +292,11 @@ DiskLimit = Annotated[
 ]
 Engine = Annotated[
     str | None,
-    typer.Option("--engine", help="What reads the rows: duckdb or spark. [default: duckdb]"),
+    typer.Option(
+        "--engine",
+        help="What reads the rows: duckdb, or spark, which needs PySpark and Java 17 "
+        "(pip install 'sqlbn[spark]'). [default: duckdb]",
+    ),
 ]
 Master = Annotated[
     str | None,

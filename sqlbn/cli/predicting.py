@@ -10,6 +10,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.outfiles import check_new_folder
 
 
 @opt.reading
@@ -38,7 +39,9 @@ def predict(
 ) -> None:
     """Score rows: input columns, the prediction, a probability for each class."""
     rows_of = {key: options.pop(key) for key in ("where", "table", "query") if key in options}
-    with api.load(store, name, **options) as model:
+    if out is not None and options.get("engine") == "spark":
+        check_new_folder(out)  # before Spark is started for it
+    with api.load(store, name, progress=STATE.progress(), **options) as model:
         rows = model.write_predictions(
             data,
             out if out is not None else "-",

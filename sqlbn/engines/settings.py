@@ -9,6 +9,7 @@ from pathlib import Path
 from sqlbn.errors import OptionError
 
 ENGINES = ("duckdb", "spark")
+_MASTER = re.compile(r"local$|local\[[^\]]+\]$|local-cluster\[|yarn$|(spark|k8s|sc)://.")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -50,6 +51,11 @@ class Settings:
             for name in ("master", "spark_conf", "cluster_dir", "session"):
                 if getattr(self, name):
                     raise OptionError(f"--{name.replace('_', '-')} goes with --engine spark")
+        if self.master is not None and not _MASTER.match(self.master):
+            raise OptionError(
+                f"--master {self.master}: write local[*], local[2], spark://HOST:PORT, yarn, "
+                "k8s://… or sc://HOST (Spark Connect)"
+            )
         for pair in self.spark_conf:
             if "=" not in pair:
                 raise OptionError(f"--spark-conf {pair}: write key=value")

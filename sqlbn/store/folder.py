@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import StoreError
+from sqlbn.errors import SqlbnError, StoreError
 from sqlbn.quoting import identifier
 from sqlbn.store.spec import TABLES, ModelSpec
 from sqlbn.urls import is_remote
@@ -151,6 +151,8 @@ class StoreFolder:
             scheme, rest = self.path.split("://", 1)
             # Hadoop's name for the same storage.
             yield FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{rest}")
+        except SqlbnError:
+            raise
         except (OSError, ValueError) as error:
             line = str(error).splitlines()[0]
             raise StoreError(f"cannot use the store {self.path!r}: {line}") from error

@@ -17,7 +17,8 @@ from sqlbn.engines.spark.numbering import numbered
 from sqlbn.engines.spark.session import open_session
 from sqlbn.engines.spark.spelling import spelled, view_of
 from sqlbn.engines.spark.types import without_unsigned
-from sqlbn.errors import OptionError, SqlbnError
+from sqlbn.errors import SqlbnError
+from sqlbn.outfiles import check_new_folder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -182,13 +183,7 @@ class SparkLake:
         yield
 
     def check_target(self, out: str) -> None:
-        ending = out.rstrip("/").rsplit(".", 1)[-1].lower()
-        if ending not in ("parquet", "pq", "csv"):
-            raise OptionError(f"--out {out}: the name must end in .parquet or .csv")
-        if "://" not in out and Path(out).exists():
-            raise OptionError(
-                f"--out {out} is there already; Spark writes a new folder of files: name another"
-            )
+        check_new_folder(out)
 
     def write(self, sql: str, out: str) -> int:
         self.check_target(out)
