@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything the project promises, on a fresh machine with Python 3.11: environment, lint, types, tests.
 # Further arguments go to pytest, for example:  bash tests/run.sh -m slow
-# The learners on Spark, for which a Java runtime is needed:  bash tests/run.sh -m spark_full
+# The learners on Spark, for which a Java runtime is needed:  bash tests/run.sh -m spark
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python="${PYTHON:-python3}"
@@ -16,10 +16,6 @@ in_two() { "$venv/bin/python" -m pytest -n 2 --dist worksteal --durations 15 "$@
 # One process: Spark uses both cores itself, and two of them would start two clusters.
 in_one() { "$venv/bin/python" -m pytest --durations 15 "$@"; }
 case "$*" in
-  "")
-    in_two -m "not slow and not spark"
-    in_one -m "spark and not slow and not spark_full"
-    ;;
   *spark*) in_one "$@" ;;
   *) in_two "$@" ;;
 esac

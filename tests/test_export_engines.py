@@ -94,7 +94,6 @@ def test_postgres(
     cases.check_equal({int(row[0]): row[1:] for row in rows}, wanted, 3)
 
 
-@pytest.mark.spark_full
 def test_spark(train: pa.Table, new: pa.Table, spark: SparkSession) -> None:
     spark.createDataFrame(new).createOrReplaceTempView("new_rows")
     for name, options in ON_SPARK.items():

@@ -37,7 +37,6 @@ def counted(session: SparkSession, lake: str) -> dict[int, int]:
 EXPECTED = {a: len(range(a, 2 * ROWS, 7)) for a in range(7)}
 
 
-@pytest.mark.spark_full
 def test_counts_on_connect(connect_server: ConnectServer, lake: str) -> None:
     from pyspark.sql.connect.session import SparkSession as Remote
 
@@ -63,7 +62,6 @@ def test_nothing_listens_but_on_loopback(
     assert all(ipaddress.ip_address(address).is_loopback for address in addresses)
 
 
-@pytest.mark.spark_full
 def test_a_job_survives_the_loss_of_a_worker(
     two_workers: Cluster, spark: SparkSession, lake: str
 ) -> None:

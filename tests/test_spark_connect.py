@@ -39,7 +39,6 @@ print(json.dumps(found))
 """
 
 
-@pytest.mark.spark_full
 def test_a_model_on_connect_is_that_of_duckdb(
     connect_server: ConnectServer, fruit_file: str, tmp_path: Path
 ) -> None:

@@ -65,7 +65,6 @@ class KillsAWorker(Progress):
                 yield
 
 
-@pytest.mark.spark_full
 @pytest.mark.parametrize("stage", ["pass 1", "pass 3"])
 def test_a_fit_survives_the_loss_of_a_worker(
     two_workers: Cluster, spark: SparkSession, adult: str, stage: str
@@ -172,7 +171,6 @@ def test_wrong_data(spark: SparkSession, fruit: pa.Table, fruit_file: str, tmp_p
         model.predict(fruit_file, out=tmp_path / "scored.parquet")
 
 
-@pytest.mark.spark_full
 def test_a_class_of_one_value(spark: SparkSession, fruit_file: str) -> None:
     where: dict[str, Any] = {"where": "kind = 'plum'"}
     with sqlbn.fit(fruit_file, "kind", "nb", **where) as model:
@@ -185,7 +183,17 @@ def said_by_program(tmp_path: Path, master: str, **environment: str) -> str:
     """The one line of `sqlbn fit` that fails."""
     pytest.importorskip("pyspark", reason="pyspark is not installed")
     pq.write_table(pa.table({"a": [1, 2], "kind": ["x", "y"]}), tmp_path / "t.parquet")
-    words = ["fit", "t.parquet", "--target", "kind", "--engine", "spark", "--master", master]
+    words = [
+        "fit",
+        "t.parquet",
+        "--target",
+        "kind",
+        "--engine",
+        "spark",
+        "--master",
+        master,
+        "--quiet",
+    ]
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", "from sqlbn.cli import main; main()", *words],
         cwd=tmp_path,

@@ -38,8 +38,6 @@ FIELDS = [
     field("kind", "string"),
 ]
 
-pytestmark = pytest.mark.spark_full
-
 
 def read(session: SparkSession | None, data: str, **options: Any) -> tuple[Rows, list[Any]]:
     """The rows of a source and the numbers of its rows."""
@@ -158,7 +156,6 @@ def test_files_without_field_ids(catalog: Any, spark: SparkSession, tmp_path: Pa
         read(spark, place(table))
 
 
-@pytest.mark.spark_full
 def test_the_source_of_the_cluster_comes_first(
     delta: Any, spark: SparkSession, tmp_path: Path
 ) -> None:

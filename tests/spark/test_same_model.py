@@ -52,7 +52,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-pytestmark = [pytest.mark.usefixtures("on_cluster"), pytest.mark.spark_full]
+pytestmark = pytest.mark.usefixtures("on_cluster")
 
 
 @pytest.fixture(scope="module")
