@@ -32,6 +32,7 @@ from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
 from sqlbn.sources.classless import told as told_target
 from sqlbn.sources.classless import with_class_of
+from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
 from sqlbn.store.opening import as_folder
 from sqlbn.store.spec import read_spec
@@ -193,15 +194,6 @@ def fit(
     except BaseException:
         engine.close()
         raise
-
-
-def opened_engine(settings: Settings, progress: Progress) -> DuckDBEngine:
-    """An engine; starting Spark takes long enough to be told."""
-    if settings.engine == "duckdb":
-        return DuckDBEngine(settings)
-    where = settings.master or ("the session" if settings.session is not None else "local")
-    with progress.stage("start", f"starting Spark ({where})"):
-        return DuckDBEngine(settings)
 
 
 def load(
@@ -403,7 +395,7 @@ def curve(
     given = {key: value for key, value in given.items() if value not in (None, False)}
     settings, chosen = split_options(target, "nb", options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
-    with DuckDBEngine(settings) as engine:
+    with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         return learning_curves(
             engine, source, chosen, learners, sizes, repeats, progress, ranking, given

@@ -26,6 +26,7 @@ from sqlbn.search.rules import given_rule
 from sqlbn.search.samples import Samples
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
+from sqlbn.starting import opened_engine
 from sqlbn.univariate import DATA_OPTIONS
 
 # A row is a row: weights would make some count for more than a bound can know.
@@ -108,7 +109,7 @@ def rank(
     rule = given_rule(bound, delta, delta_star, tau, block)
     settings, chosen = split_options(target, "nb", options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
-    with DuckDBEngine(settings) as engine:
+    with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         rows = int(engine.lake.row(source.select("count(*)"))[0])
         sample = _sample(engine, source, rows, chosen, rule)

@@ -16,13 +16,13 @@ from sqlbn.encode.categories import category_numbers
 from sqlbn.encode.codebook import Codebook, categories_join_sql, code_sql, column_sql
 from sqlbn.encode.partitions import AUTO
 from sqlbn.encode.variables import PartCounts, Variable, variable_of
-from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, OptionError
 from sqlbn.learners.registry import switch
 from sqlbn.preparing import Prepared, look
 from sqlbn.preparing import prepare as prepare_columns
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.quoting import literals
+from sqlbn.starting import opened_engine
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -118,7 +118,7 @@ def prepare(
     given = {"discretise": DEFAULT_METHOD if options.get("bins") is None else "ef", **options}
     settings, chosen = split_options(target, "nb", given)
     progress = progress or (Progress() if quiet else ConsoleProgress())
-    with DuckDBEngine(settings) as engine:
+    with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         draft = Draft(engine, weighted=chosen.weight is not None)
         looked = look(engine, source, chosen, progress)

@@ -90,15 +90,6 @@ def check_same_values(name: str, found: str, wanted: str, numeric: bool) -> None
     )
 
 
-def is_nan_sql(value: str) -> str:
-    """Whether a DOUBLE is NaN, also where the engine believes that it cannot be.
-
-    Writers leave NaN out of a Parquet file's statistics, and DuckDB 2.0 takes isnan(x) for false
-    where the statistics show finite bounds. It does not see through even().
-    """
-    return f"isnan(even({value}))"
-
-
 def numeric_axis(column: str, sql_type: str, dialect: Dialect = DUCKDB) -> str:
     """A DOUBLE that orders the values of a numeric column; NULL where there is none.
 

@@ -17,7 +17,6 @@ from sqlbn.encode.supervised.modl import elementary_cells
 from sqlbn.encode.types import numeric_axis
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
-from sqlbn.engines.local_lake import LocalLake
 from sqlbn.sources import Source
 from sqlbn.templates import render
 
@@ -138,7 +137,7 @@ def numeric_counts(
     bounds = learn_cuts(engine, source, rows.rows, too_many, most, rows.weights)
     for profile in profiles:
         if profile.name in bounds:
-            count = _streamed if isinstance(engine.lake, LocalLake) else _looked_up
+            count = _streamed if engine.lake.is_here else _looked_up
             yield profile, count(rows, profile, np.array(bounds[profile.name]))
         else:
             yield profile, _grouped(rows, profile)

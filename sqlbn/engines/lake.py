@@ -62,6 +62,8 @@ class Lake(Protocol):
     """
 
     dialect: Dialect
+    # Whether rows are read on this machine: from files written here, in a stream, in its memory.
+    is_here: bool
     # Cells that a block of counts may have.
     block_cells: int
     # Blocks that one statement counts.

@@ -27,6 +27,7 @@ class LocalLake:
     """Statements over rows run in the engine's own connection."""
 
     dialect: Dialect = DUCKDB
+    is_here = True
     block_cells = BLOCK_CELLS
     blocks_at_once = 1
     joins_at_once = 64

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 from sqlbn.counts.packing import packed_sql
 from sqlbn.encode.encoded import Encoded
-from sqlbn.engines.local_lake import LocalLake
 from sqlbn.quoting import literal
 from sqlbn.scoring.average_loo_tables import AverageLooTables
 from sqlbn.scoring.averaged import Averaged
@@ -69,7 +68,7 @@ class AverageLoo:
 
     @property
     def _chunk_rows(self) -> int:
-        if not isinstance(self._lake, LocalLake):
+        if not self._lake.is_here:
             return max(1, self._rows.rows)  # a cluster puts aside what does not fit
         sums = len(self._prefixes) * (2 if self._two_sums else self._n_classes + 1)
         a_row = 16 * sums * (self._averaged.n + 1)

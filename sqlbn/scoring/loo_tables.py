@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.packing import packed_sql
-from sqlbn.engines.local_lake import LocalLake
 from sqlbn.quoting import literal
 
 Array = npt.NDArray[Any]
@@ -153,7 +152,7 @@ class LooTables:
         used = sum(t.n_bytes for t in self._tables.values() if t.scratch is None)
         is_crowded = used + table.nbytes > _MEMORY_SHARE * self._engine.memory_bytes
         # Only tables are lent to another lake.
-        if is_crowded and isinstance(self._engine.lake, LocalLake):
+        if is_crowded and self._engine.lake.is_here:
             import pyarrow.parquet as pq
 
             path = self._engine.scratch_file("loo", ".parquet")

@@ -36,6 +36,7 @@ class SparkLake:
     """Views of one session: sources, kept rows, and tables of the model that were lent."""
 
     dialect: Dialect = SPARK
+    is_here = False
     block_cells = 1 << 14
     blocks_at_once = 8
     joins_at_once = 8
