@@ -67,7 +67,10 @@ def split_options(
     return settings, fit_options(target, {"learner": learner, **options})
 
 
-_ENCODING = ("discretise", "bins", "columns", "exclude", "categorical", "numeric", "keep", "weight")
+_ENCODING = (
+    *("discretise", "bins", "columns", "exclude", "categorical", "numeric", "keep"),
+    *("weight", "weight_kind"),
+)
 
 
 def _like(
@@ -95,6 +98,7 @@ def _like(
     if not same_structure:
         decided = {
             "weight": encoding.weight,
+            "weight_kind": encoding.weight_kind,
             "discretise": told.discretise,
             "bins": told.bins,
         }
@@ -157,7 +161,7 @@ def fit(
     `parents_from_first`, `parents` (attribute → list of parent sets, each a list of names or a
     mapping with `parents` and `weight`), `estimate`, `missing`, `loocv_sample`,
     `structure_sample`, `bound` (normal, hoeffding), `delta`, `delta_star`, `tau`, `block`, `m`,
-    `backoff`, `discretise` (ef, mdl, modl, auto), `encodings`, `bins`, `map`, `weight`, `columns`,
+    `backoff`, `discretise` (ef, mdl, modl, auto), `encodings`, `bins`, `map`, `weight`, `weight_kind`, `columns`,
     `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, and of the engine
     `memory_limit`, `threads`, `temp_dir`, `disk_limit`, `seed`.
     With a `store` the model is written to it under `name`; with `store_table`, a folder or URL, as

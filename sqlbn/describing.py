@@ -114,6 +114,7 @@ def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dic
         "missing": options.smoothing.missing,
         "weight": options.weight or "",
         "weight_bits": training.weights.fraction_bits if training.weights is not None else "",
+        "weight_kind": training.weights.kind if training.weights is not None else "",
         "where": options.where or "",
         "source": training.source.label,
         "files": [{"path": f.name, "bytes": f.size} for f in training.source.files],

@@ -15,6 +15,7 @@ from sqlbn.encode.partitions import (
     checked_method,
 )
 from sqlbn.encode.profile import Choices
+from sqlbn.encode.weights import checked_kind
 from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
 from sqlbn.learners.base import Smooths
@@ -65,6 +66,7 @@ class FitOptions:
     encodings: str | None = None
     bins: int | None = None
     weight: str | None = None
+    weight_kind: str | None = None
     columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
@@ -84,6 +86,10 @@ class FitOptions:
             raise OptionError(f"--bins {self.bins}: give at least 2")
         if self.weight is not None and self.weight == self.target:
             raise OptionError(f"--weight {self.weight}: that is the target")
+        if self.weight_kind is not None:
+            checked_kind(self.weight_kind)
+            if self.weight is None:
+                raise OptionError("--weight-kind requires --weight")
         both = set(self.categorical) & set(self.numeric)
         if both:
             raise OptionError(f"{sorted(both)[0]!r} cannot be both --categorical and --numeric")

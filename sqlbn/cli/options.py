@@ -224,6 +224,15 @@ Bins = Annotated[
     typer.Option("--bins", help="ef: intervals of a numeric column. [default: 5]"),
 ]
 Weight = Annotated[str | None, typer.Option("--weight", help="A column of row weights, 0 or more.")]
+WeightKind = Annotated[
+    str | None,
+    typer.Option(
+        "--weight-kind",
+        help="frequency: a row of weight w stands for w equal rows, and leave-one-out takes one of "
+        "them out; importance: it is one row that matters w, and is taken out whole. [default: "
+        "frequency where all weights are whole numbers]",
+    ),
+]
 Columns = Annotated[
     list[str] | None, typer.Option("--columns", help="Use only this attribute (repeat).")
 ]
@@ -366,6 +375,7 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("encodings", Encodings, None),
     ("bins", Bins, None),
     ("weight", Weight, None),
+    ("weight_kind", WeightKind, None),
     ("columns", Columns, None),
     ("exclude", Exclude, None),
     ("categorical", Categorical, None),

@@ -41,6 +41,7 @@ def options_of(spec: ModelSpec) -> FitOptions:
         m=smoothing.m,
         backoff="parents" if smoothing.backoff == "parents" else "cell",
         weight=meta["weight"] or None,
+        weight_kind=meta.get("weight_kind") or None,
         where=meta["where"] or None,
         **options,
     )
@@ -59,6 +60,7 @@ def encoding_of(draft: Draft, spec: ModelSpec) -> Encoding:
         spec.books,
         spec.meta["weight"] or None,
         int(bits) if bits else None,
+        spec.meta.get("weight_kind") or None,
         known_groups(draft, spec.books),
         read_elementary(draft),
     )
