@@ -1,4 +1,5 @@
-{# Leave-one-out ratios of the cells that were seen, for families too large for an array. #}
+{# Leave-one-out ratios of the cells that were seen, for families too large for an array. For weights
+   that are importances: what a ratio is made of, and the ratio of a row that is alone in its cell. #}
 CREATE TABLE {{ table }} AS
 WITH cells AS (
   SELECT
@@ -33,14 +34,36 @@ owned AS (
     lower_cell * {{ n_classes }} + y AS lower_key,
     y,
     p,
+    {% if importance %}
+    n[y + 1] AS own_n,
+    t[y + 1] AS own_t,
+    list_sum({{ seen }}) AS alone
+    {% else %}
     (greatest(n[y + 1] - 1, 0) + {{ share }}) / (greatest(t[y + 1] - 1, 0) + {{ m }}) AS own,
-    list_sum(n) - n[y + 1] + greatest(n[y + 1] - 1, 0) > 0 AS usable
+    list_sum({{ seen }}) > 1 AS usable
+    {% endif %}
   FROM listed CROSS JOIN (SELECT CAST(range AS INTEGER) AS y FROM range({{ n_classes }}))
   WHERE n[y + 1] > 0
 )
 SELECT
   owned.key AS key
+  {% if importance %}
+  , own_n AS n
+  , own_t AS t
+  , owned.alone AS alone
+  {% for slot in slots %}
+  , p[{{ slot.at }} + 1] AS {{ slot.estimate }}
+  , CASE WHEN {{ slot.at }} = y OR own_n < owned.alone THEN 1e0
+    {% if lower %}
+    WHEN owned.alone < below.alone THEN below.{{ slot.estimate }} * ((below.t - owned.alone) + {{ m }}) / ((below.n - owned.alone) + {{ share }})
+    ELSE below.{{ slot.name }} END AS {{ slot.name }}
+    {% else %}
+    ELSE p[{{ slot.at }} + 1] * ((own_t - owned.alone) + {{ m }}) / {{ share }} END AS {{ slot.name }}
+    {% endif %}
+  {% endfor %}
+  {% else %}
   {% for slot in slots %}
   , {{ "CASE WHEN usable THEN " if lower }}CASE WHEN {{ slot.at }} = y THEN 1e0 ELSE p[{{ slot.at }} + 1] / own END{{ " ELSE below." ~ slot.name ~ " END" if lower }} AS {{ slot.name }}
   {% endfor %}
+  {% endif %}
 FROM owned{{ " JOIN " ~ lower ~ " AS below ON below.key = owned.lower_key" if lower }}

@@ -20,7 +20,12 @@ from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
 from sqlbn.learners.base import Smooths
 from sqlbn.learners.registry import smoothed_learners, switch
-from sqlbn.scoring.smoothing import Backoff, Smoothing, checked_estimate, checked_missing
+from sqlbn.scoring.smoothing import (
+    Smoothing,
+    checked_backoff,
+    checked_estimate,
+    checked_missing,
+)
 from sqlbn.search.bounds import Rule
 from sqlbn.search.rules import given_rule
 from sqlbn.sources import Source
@@ -79,8 +84,7 @@ class FitOptions:
     def __post_init__(self) -> None:
         if not 0 < self.m < math.inf:
             raise OptionError(f"--m {self.m}: give a number above 0")
-        if self.backoff not in ("cell", "parents"):
-            raise OptionError(f"--backoff {self.backoff}: choose cell or parents")
+        checked_backoff(self.backoff)
         self._check_encoding()
         if self.bins is not None and self.bins < 2:
             raise OptionError(f"--bins {self.bins}: give at least 2")
@@ -183,8 +187,8 @@ class FitOptions:
             raise OptionError(
                 f"--m {self.m} does nothing with Laplace estimates; use --estimate m with it"
             )
-        if smoothing.ignores and smoothing.backoff == "parents":
-            raise OptionError("--missing ignore goes with --backoff cell, not with parents")
+        if smoothing.ignores and self.backoff != "cell":
+            raise OptionError(f"--missing ignore requires --backoff cell, not {self.backoff}")
 
     def make_learner(self) -> Learner:
         """The learner these options ask for."""
@@ -223,10 +227,9 @@ class FitOptions:
         """How counts become probabilities."""
         learner = self.make_learner()
         usual = learner.smooths or Smooths()
-        backoff: Backoff = "parents" if self.backoff == "parents" else "cell"
         return Smoothing(
             float(self.m),
-            backoff if learner.has_backoff else "none",
+            checked_backoff(self.backoff) if learner.has_backoff else "none",
             checked_estimate(self.estimate) if self.estimate is not None else usual.estimate,
             checked_missing(self.missing) if self.missing is not None else usual.missing,
         )

@@ -148,7 +148,7 @@ def cases(draw: st.DrawFn, always_whole_weights: bool = False) -> Case:
     asked: dict[str, Any] = {
         "learner": rng.choice(("nb", "tan", "kdb", "kdb")),
         "m": rng.choice((0.5, 1.0, 2.0)),
-        "backoff": rng.choice(("cell", "parents")),
+        "backoff": rng.choice(("cell", "parents", "parents-both")),
         "bins": rng.choice((2, 3, 5, 10)),
     }
     if asked["learner"] == "kdb":

@@ -113,6 +113,8 @@ class Model:
     parents: dict[int, tuple[int, ...]]
     m: Fraction
     backoff: str
+    rows: tuple[tuple[Codes, int, float], ...] = ()  # the coded training rows one by one
+    weight_kind: str = "frequency"
 
     def codes(self, row: Row) -> Codes:
         return tuple(a.code(row[a.name]) for a in self.attributes)
@@ -136,8 +138,12 @@ def fit(
     numeric: Collection[str] = (),
     keep: Collection[str] = (),
     cuts: Mapping[str, tuple[Any, ...]] | None = None,
+    weight_kind: str | None = None,
 ) -> Model:
     """Learn from rows; names are the attributes in schema order (no target, no weight)."""
+    if weight_kind is None:
+        whole = all(weight_of(r, weight).is_integer() for r in rows)
+        weight_kind = "frequency" if whole else "importance"
     used = [r for r in rows if not is_missing(r[target]) and weight_of(r, weight) > 0]
     classes = tuple(sorted({r[target] for r in used}))
     books = []
@@ -148,9 +154,11 @@ def fit(
         if book.n_values > 1 or name in keep:
             books.append(book)
     table: dict[tuple[Codes, int], float] = {}
+    coded = []
     for r in used:
         key = tuple(b.code(r[b.name]) for b in books), classes.index(r[target])
         table[key] = table.get(key, 0.0) + weight_of(r, weight)
+        coded.append((*key, weight_of(r, weight)))
     d = range(len(books))
     mi = tuple(round(information(table, i, None), DECIMALS) for i in d)
     cmi = {}
@@ -163,7 +171,18 @@ def fit(
         else kdb_parents(order, cmi, k if learner == "kdb" else 0)
     )
     return Model(
-        target, classes, tuple(books), table, mi, cmi, order, parents, Fraction(m), backoff
+        target,
+        classes,
+        tuple(books),
+        table,
+        mi,
+        cmi,
+        order,
+        parents,
+        Fraction(m),
+        backoff,
+        tuple(coded),
+        weight_kind,
     )
 
 
@@ -208,14 +227,14 @@ def tan_parents(
 # ---- estimates
 
 
-def tally(model: Model, left_out: tuple[Codes, int] | None = None) -> Cells:
+def tally(model: Model, left_out: tuple[Codes, int] | None = None, out: float = 1.0) -> Cells:
     """N(y), N(pa_1..pa_l, y) and N(x, pa_1..pa_l, y) for each attribute and level l.
 
-    With left_out, one unit of weight of that row is taken away; a cell below 1 becomes 0.
+    With left_out, so much of that row's weight is taken away.
     """
     n: Cells = defaultdict(float)
     for (codes, y), weight in model.table.items():
-        w = weight - 1 if (codes, y) == left_out else weight
+        w = weight - out if (codes, y) == left_out else weight
         n["y", y] += w
         for i in model.order:
             for level in range(len(model.parents[i]) + 1):
@@ -240,7 +259,8 @@ def factor(
     pa: Codes = ()
     for level in range(1, min(depth, len(model.parents[i])) + 1):
         deeper = tuple(codes[j] for j in model.parents[i][:level])
-        here = [n["x", i, x, deeper, y] if backoff == "cell" else n["pa", i, deeper, y] for y in c]
+        by_cell = backoff == "cell"
+        here = [n["x", i, x, deeper, y] if by_cell else n["pa", i, deeper, y] for y in c]
         if sum(here) == 0:
             break
         pa = deeper
@@ -331,21 +351,33 @@ Surface = list[list[float]]  # a loss by k' and number of attributes
 LOSSES = ("rmse", "zero_one", "log_loss", "brier", "mcc")
 
 
+def left_out_rows(model: Model) -> Iterator[tuple[Codes, int, float, float]]:
+    """Codes, class, weight in the loss, and what of it is left out.
+
+    Frequencies: one of equal rows, judged for all of them; importances: every row, and all of it.
+    """
+    if model.weight_kind == "importance":
+        yield from ((codes, y, weight, weight) for codes, y, weight in model.rows)
+    else:
+        yield from ((codes, y, weight, 1.0) for (codes, y), weight in model.table.items())
+
+
 def loocv_surfaces(model: Model, kmax: int) -> dict[str, Surface]:
     """Every loss of KDB with k' parents and the first l attributes: surfaces[loss][k'][l].
 
     model: KDB with k = kmax. Structure and codes come from all the rows; only the counts are
-    retrained. Equal rows are left out once and judged with their weight. Back-off is always by
-    cell here (SEMANTICS: `--backoff parents` is for prediction only).
+    retrained. Back-off is by cell (SEMANTICS: `--backoff parents` is for prediction only) but for
+    `parents-both`.
     """
+    backoff = "parents" if model.backoff == "parents-both" else "cell"
     judged: dict[tuple[int, int], list[Judged]] = {}
-    for (codes, y), weight in model.table.items():
-        n = tally(model, left_out=(codes, y))
+    for codes, y, weight, out in left_out_rows(model):
+        n = tally(model, (codes, y), out)
         for k in range(kmax + 1):
             joint = prior(model, n)
             judged.setdefault((k, 0), []).append((y, normalised(joint), weight))
             for length, i in enumerate(model.order, start=1):
-                factors = factor(model, n, i, codes, k, "cell")
+                factors = factor(model, n, i, codes, k, backoff)
                 joint = normalised([p * f for p, f in zip(joint, factors, strict=True)])
                 judged.setdefault((k, length), []).append((y, joint, weight))
     found = {cell: losses(rows) for cell, rows in judged.items()}

@@ -60,6 +60,8 @@ LOO = {
     "position": 3,
     "m": "1e0",
     "share": "0.25e0",
+    "importance": False,
+    "seen": "n",
 }
 
 # title -> (template, values)
@@ -196,6 +198,19 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "lower_cell": "((key // 6 % 3)::UINTEGER)",
             "lower": "loo_6",
             "slots": [{"name": "r_0", "at": 0}, {"name": "r_1", "at": 1}],
+        },
+    ),
+    "what leave-one-out ratios are made of, weights that are importances, back-off by parents": (
+        "loo_sparse",
+        {
+            **LOO,
+            "cell": "((key // 6 % 3)::UINTEGER)*3+(key // 2 % 3)",
+            "parents": "((key // 2 % 3)::UINTEGER)",
+            "lower_cell": "((key // 6 % 3)::UINTEGER)",
+            "lower": "loo_6",
+            "slots": [{"name": "r_1", "estimate": "q_1", "at": "(y + 1) % 2"}],
+            "importance": True,
+            "seen": "t",
         },
     ),
     "the first batch of a leave-one-out pass": (

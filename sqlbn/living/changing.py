@@ -388,6 +388,12 @@ def _check_mergeable(model: LivingModel, other: LivingModel) -> None:
                 f"the models differ in their {key}: {one.meta[key]} and {two.meta[key]}; "
                 "fit one like the other"
             )
+    kinds = [spec.meta.get("weight_kind") for spec in (one, two)]
+    if kinds[0] != kinds[1] and all(kinds):  # models of an early sqlbn do not tell
+        raise StoreError(
+            f"the models take the weights of {one.meta['weight']!r} as {kinds[0]} and {kinds[1]}: "
+            f"{remedy}"
+        )
 
 
 def _same_options(key: str, one: ModelSpec, two: ModelSpec) -> bool:

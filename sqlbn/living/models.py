@@ -39,7 +39,7 @@ def options_of(spec: ModelSpec) -> FitOptions:
         target=spec.target.name,
         learner=meta["learner"],
         m=smoothing.m,
-        backoff="parents" if smoothing.backoff == "parents" else "cell",
+        backoff="cell" if smoothing.backoff == "none" else smoothing.backoff,
         weight=meta["weight"] or None,
         weight_kind=meta.get("weight_kind") or None,
         where=meta["where"] or None,

@@ -8,7 +8,7 @@ from typing import Literal, cast, get_args
 
 from sqlbn.errors import OptionError
 
-Backoff = Literal["cell", "parents", "none"]
+Backoff = Literal["cell", "parents", "parents-both", "none"]
 Estimate = Literal["m", "laplace"]
 Missing = Literal["value", "ignore"]
 
@@ -17,6 +17,8 @@ Missing = Literal["value", "ignore"]
 class Smoothing:
     """The rules that turn counts into probabilities.
 
+    `backoff` parents is the papers' program: rows are left out by the rule of cells, new ones are
+    scored by that of parents; parents-both has the latter in both.
     `estimate` laplace is the m-estimate whose m is the number of values. With `missing` ignore a
     missing value is none: it is not counted, and what contains it at prediction is left out.
     """
@@ -40,6 +42,11 @@ class Smoothing:
     def ignores(self) -> bool:
         """Whether missing values are left out."""
         return self.missing == "ignore"
+
+    @property
+    def left_out_by_parents(self) -> bool:
+        """Whether leave-one-out backs off only where the parents' values do not occur together."""
+        return self.backoff == "parents-both"
 
     def m_of(self, n_values: int) -> float:
         """The m of a variable with so many values."""
@@ -78,6 +85,11 @@ def silent_codes(gone: int | None) -> list[int]:
     ([], [3], [0, 1])
     """
     return [] if gone is None else [0, 1] if gone == 0 else [gone]
+
+
+def checked_backoff(name: str) -> Backoff:
+    """The rule of back-off of that name, or an error that lists them; `none` is not a choice."""
+    return cast(Backoff, checked("backoff", name, get_args(Backoff)[:-1]))
 
 
 def checked_estimate(name: str) -> Estimate:
