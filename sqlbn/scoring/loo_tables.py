@@ -57,7 +57,10 @@ def ratio_sql(
         f"/ (({table}.n - {row}.w) + {literal(share)})"
     )
     own = "" if rotated else f"WHEN {row}.y = {j} THEN 1e0 "
-    return f"CASE {own}WHEN {row}.w < {table}.alone THEN {changed} ELSE {table}.r_{j} END"
+    # DuckDB 2.0.0 stops with an internal error where a column is that of a joined table in one
+    # chunk of rows and computed in the next: so a zero is added.
+    last = f"{table}.r_{j} + ({row}.w - {table}.alone)"
+    return f"CASE {own}WHEN {row}.w < {table}.alone THEN {changed} ELSE {last} END"
 
 
 def slots_of(n_classes: int, rotated: bool) -> list[int]:
