@@ -214,6 +214,7 @@ def rounds_the_same(ref: reference.Model) -> bool:
     """Whether no MI or CMI is so near half a unit of the last decimal that one bit decides."""
     d = range(len(ref.attributes))
     exact = [reference.information(ref.table, i, j) for i in d for j in (None, *range(i))]
+    exact += [reference.told(ref.table, i, j) for i in d for j in d if i != j]
     low, high = ([round(x + e, reference.DECIMALS) for x in exact] for e in (-ROUNDING, ROUNDING))
     return low == high
 

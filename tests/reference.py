@@ -201,6 +201,14 @@ def information(table: Mapping[tuple[Codes, int], float], i: int, j: int | None)
     return math.fsum(terms)
 
 
+def told(table: Mapping[tuple[Codes, int], float], i: int, j: int) -> float:
+    """I(X_i; Y | X_j) in nats, not yet rounded: what X_i says of the class beyond X_j."""
+    swapped: dict[tuple[Codes, int], float] = defaultdict(float)
+    for (codes, y), w in table.items():
+        swapped[(codes[i], y), codes[j]] += w
+    return information(swapped, 0, 1)
+
+
 def kdb_parents(
     order: Sequence[int], cmi: Mapping[tuple[int, int], float], k: int
 ) -> dict[int, tuple[int, ...]]:

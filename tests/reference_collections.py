@@ -133,14 +133,11 @@ def alone(parents: Mapping[int, Places]) -> Terms:
 
 
 def gain_sums(model: reference.Model) -> list[float]:
-    """The sum over all other attributes j of I(X_i; (Y, X_j)), for each i."""
+    """The sum over all other attributes j of I(X_i, X_j; Y) - I(X_j; Y), for each i."""
     d = range(len(model.attributes))
+    found = {(i, j): reference.told(model.table, i, j) for i in d for j in d if i != j}
     return [
-        round(
-            math.fsum([(len(d) - 1) * model.mi[i], *(model.cmi[i, j] for j in d if j != i)]),
-            DECIMALS,
-        )
-        for i in d
+        round(math.fsum(round(found[i, j], DECIMALS) for j in d if j != i), DECIMALS) for i in d
     ]
 
 

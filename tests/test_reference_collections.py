@@ -200,7 +200,8 @@ def test_orders() -> None:
     assert order("schema") == "xuz"
     assert order("mi") == "uxz"
     ref = refer(made("xuz", rows, [], order="gain"))
-    # I(u;y) = (1/3) ln 2: a third of the rows tell the class. x: ln 2 of z, given y.
+    # I(u;y) = (1/3) ln 2: a third of the rows tell the class, whatever x or z is. x: ln 2 beside z,
+    # nothing beside u.
     one = math.log(2)
     assert rc.gain_sums(ref.model) == pytest.approx([one, 2 * one / 3, one], abs=1e-11)
     assert order("gain") == "xzu"

@@ -13,9 +13,11 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.searches import search_summary
 from sqlbn.cli.text import table as text_table
+from sqlbn.encode.weights import WEIGHT_KINDS
 from sqlbn.errors import OptionError
 from sqlbn.model import Model
 from sqlbn.report.plots import plot_loocv
+from sqlbn.scoring.smoothing import BACKOFFS
 
 
 def models(
@@ -188,6 +190,7 @@ def print_model(model: Model, most: int | None = None) -> None:
     changes = model.history.num_rows - 1
     changed = f", changed {changes:,} times since (--history)" if changes else ""
     typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
+    _print_rules(model)
     _print_sureness(model)
     if meta["target"]:
         counts = [f"{row['class']} {row['n']:,}" for row in model.classes.to_pylist()]
@@ -208,6 +211,15 @@ def print_model(model: Model, most: int | None = None) -> None:
     typer.echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
         typer.echo(f"… {len(rows)} attributes in all")
+
+
+def _print_rules(model: Model) -> None:
+    """What the weights of rows mean, and when parents are dropped, where there are any."""
+    meta = model.meta
+    if meta.get("weight_kind") in WEIGHT_KINDS:
+        typer.echo(f"weights: {meta['weight']!r}, {WEIGHT_KINDS[meta['weight_kind']]}")
+    if model.parents.num_rows and meta.get("backoff") in BACKOFFS:
+        typer.echo(f"back-off {meta['backoff']}: parents are dropped {BACKOFFS[meta['backoff']]}")
 
 
 def _print_sureness(model: Model) -> None:

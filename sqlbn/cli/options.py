@@ -12,6 +12,8 @@ import typer
 
 from sqlbn.cli.parents_file import read_parents
 from sqlbn.cli.state import STATE
+from sqlbn.encode.weights import WEIGHT_KINDS
+from sqlbn.scoring.smoothing import BACKOFFS
 
 
 def _quiet(value: bool) -> bool:
@@ -106,8 +108,7 @@ SuperParent = Annotated[
     str | None,
     typer.Option(
         "--superparent",
-        help="superparent, spc: the attribute, or auto, which takes the one that tells most "
-        "together with each other. [default: auto]",
+        help="superparent, spc: the attribute, or auto: the first by --order gain. [default: auto]",
     ),
 ]
 AttributeOrder = Annotated[
@@ -115,8 +116,8 @@ AttributeOrder = Annotated[
     typer.Option(
         "--order",
         help="fan, superparent, fanc, spc, spcr, tc: attributes in the order of the columns "
-        "(schema), of information with the class (mi), or of that together with each other "
-        "attribute (gain). [default: schema; fan, superparent: mi]",
+        "(schema), of their information about the class (mi), or of what they add to that of each "
+        "other attribute, summed up (gain). [default: schema; fan, superparent: mi]",
     ),
 ]
 ParentsFromFirst = Annotated[
@@ -197,9 +198,9 @@ BackoffRule = Annotated[
     str | None,
     typer.Option(
         "--backoff",
-        help="cell: fewer parents where the value was never seen with theirs; "
-        "parents: only where these were never seen together (the paper's program). "
-        "[default: cell]",
+        help="When parents are dropped. "
+        + "; ".join(f"{name}: {text}" for name, text in BACKOFFS.items())
+        + ". [default: cell]",
     ),
 ]
 Discretise = Annotated[
@@ -228,9 +229,8 @@ WeightKind = Annotated[
     str | None,
     typer.Option(
         "--weight-kind",
-        help="frequency: a row of weight w stands for w equal rows, and leave-one-out takes one of "
-        "them out; importance: it is one row that matters w, and is taken out whole. [default: "
-        "frequency where all weights are whole numbers]",
+        help="; ".join(f"{name}: {text}" for name, text in WEIGHT_KINDS.items())
+        + ". [default: frequency where all weights are whole numbers]",
     ),
 ]
 Columns = Annotated[

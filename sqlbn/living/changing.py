@@ -294,12 +294,14 @@ def _rebuild(
     missing = tuple(b.missing for b in joined.books.books)
     encoded = Encoded("", joined.books.cards, rows, model.weighted, missing=missing)
     kind = kind_of(model.living)
-    score = model.living.options.make_learner().score
+    learner = model.living.options.make_learner()
     with progress.stage("structure", "adding up margins", rows):
         margins = SubsetCounts(new, encoded, model.stored.families(MARGINS), MARGINS)
         combine(margins, parts)
         margins.describe("margin_families")
-        info = margin_information(margins, joined.class_counts, score)
+        info = margin_information(
+            margins, joined.class_counts, learner.score, learner.orders_by_gain
+        )
         info = replace(info, names=model.living.names)
         if info.cmi is None:
             info = replace(info, cmi=model.cmi())

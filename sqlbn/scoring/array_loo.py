@@ -46,7 +46,9 @@ class ArrayLoo:
         self._n_classes = len(class_counts)
         names = [encoded.column(v) for v in range(len(encoded.cards))]
         weights = ["w"] if encoded.weighted else []
-        found = engine.lake.arrays(f"SELECT {', '.join([*names, *weights])} FROM {encoded.relation}")
+        found = engine.lake.arrays(
+            f"SELECT {', '.join([*names, *weights])} FROM {encoded.relation}"
+        )
         self._codes = [np.asarray(found[name], dtype=np.int64) for name in names]
         self._y = self._codes[-1]
         self._rows = np.arange(len(self._y))

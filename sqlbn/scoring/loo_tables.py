@@ -222,7 +222,9 @@ class LooTables:
 
     def _most(self, position: int) -> float:
         """A bound on |ln r| of an attribute, whatever its counts and the weight of a row."""
-        return math.log((self._total + self._m) * self._counts.encoded.cards[position] / self._m + 1)
+        return math.log(
+            (self._total + self._m) * self._counts.encoded.cards[position] / self._m + 1
+        )
 
     def _put(self, table: Any, bound: float) -> LooTable:
         used = sum(t.n_bytes for t in self._tables.values() if t.scratch is None)

@@ -9,6 +9,13 @@ from typing import Literal, cast, get_args
 from sqlbn.errors import OptionError
 
 Backoff = Literal["cell", "parents", "parents-both", "none"]
+BACKOFFS: dict[Backoff, str] = {
+    "cell": "where the value was never seen with theirs, in leave-one-out as in prediction",
+    "parents": "in prediction only where their values were never seen together, but in "
+    "leave-one-out as cell: what is selected is selected for another rule than the one that "
+    "predicts (the program of the method's authors)",
+    "parents-both": "where their values were never seen together, in leave-one-out as in prediction",
+}
 Estimate = Literal["m", "laplace"]
 Missing = Literal["value", "ignore"]
 
@@ -89,7 +96,7 @@ def silent_codes(gone: int | None) -> list[int]:
 
 def checked_backoff(name: str) -> Backoff:
     """The rule of back-off of that name, or an error that lists them; `none` is not a choice."""
-    return cast(Backoff, checked("backoff", name, get_args(Backoff)[:-1]))
+    return cast(Backoff, checked("backoff", name, tuple(BACKOFFS)))
 
 
 def checked_estimate(name: str) -> Estimate:
