@@ -163,7 +163,8 @@ def fit(
     `structure_sample`, `bound` (normal, hoeffding), `delta`, `delta_star`, `tau`, `block`, `m`,
     `backoff`, `discretise` (ef, mdl, modl, auto), `encodings`, `bins`, `map`, `weight`,
     `weight_kind` (frequency, importance), `columns`, `exclude`, `categorical`, `numeric`, `keep`,
-    `where`, `table`, `query`, and of the engine `memory_limit`, `threads`, `temp_dir`, `disk_limit`, `seed`.
+    `where`, `table`, `query`, and of the engine `memory_limit`, `threads`, `temp_dir`,
+    `disk_limit`, `seed`.
     With a `store` the model is written to it under `name`; with `store_table`, a folder or URL, as
     Parquet tables. `engine` is "duckdb" or "spark"; of Spark: `master`, `spark_conf` (key=value),
     `cluster_dir`, and `session`, where the caller has one.

@@ -215,9 +215,9 @@ def print_model(model: Model, most: int | None = None) -> None:
 
 def _print_rules(model: Model) -> None:
     """What the weights of rows mean, and when parents are dropped, where there are any."""
-    meta = model.meta
-    if meta.get("weight_kind") in WEIGHT_KINDS:
-        typer.echo(f"weights: {meta['weight']!r}, {WEIGHT_KINDS[meta['weight_kind']]}")
+    meta, kind = model.meta, model.meta.get("weight_kind")
+    if kind in WEIGHT_KINDS:
+        typer.echo(f"weights: {meta['weight']!r}, {kind}: {WEIGHT_KINDS[kind]}")
     if model.parents.num_rows and meta.get("backoff") in BACKOFFS:
         typer.echo(f"back-off {meta['backoff']}: parents are dropped {BACKOFFS[meta['backoff']]}")
 

@@ -13,8 +13,8 @@ from sqlbn.templates import render
 
 WeightKind = Literal["frequency", "importance"]
 WEIGHT_KINDS: dict[WeightKind, str] = {
-    "frequency": "a row of weight w stands for w equal rows, and leave-one-out takes one of them out",
-    "importance": "a row of weight w is one row that matters w, and leave-one-out takes it out whole",
+    "frequency": "a row of weight w stands for w equal rows; leave-one-out takes one of them out",
+    "importance": "a row of weight w is one row that matters w; leave-one-out takes it out whole",
 }
 
 

@@ -14,7 +14,8 @@ BACKOFFS: dict[Backoff, str] = {
     "parents": "in prediction only where their values were never seen together, but in "
     "leave-one-out as cell: what is selected is selected for another rule than the one that "
     "predicts (the program of the method's authors)",
-    "parents-both": "where their values were never seen together, in leave-one-out as in prediction",
+    "parents-both": "where their values were never seen together, in leave-one-out as in "
+    "prediction",
 }
 Estimate = Literal["m", "laplace"]
 Missing = Literal["value", "ignore"]
