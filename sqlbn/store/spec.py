@@ -291,7 +291,7 @@ def _read_empty(
 ) -> dict[int, tuple[int, ...]]:
     """The intervals without rows: so after rows were taken out, or with another model's cuts."""
     numeric = [i for i, book in enumerate(books) if book.cuts]
-    if not numeric:
+    if not numeric or "margins" not in draft.names():
         return {}
     seen: dict[int, set[int]] = {i: set() for i in numeric}
     for position, code in draft.engine.rows(
