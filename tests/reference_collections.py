@@ -66,8 +66,10 @@ class Collection:
         seen = [{other[i] for other, _ in self.model.table} for i in range(len(self.books))]
         absent = (
             (self.model.unseen == "neutral" and codes[i] not in seen[i])
-            or self.missing == "ignore"
-            and (reference.is_missing(row[a.name]) or not self.values(i))
+            or (
+                self.missing == "ignore"
+                and (reference.is_missing(row[a.name]) or not self.values(i))
+            )
             for i, a in enumerate(self.books)
         )
         return tuple(None if no else code for no, code in zip(absent, codes, strict=True))

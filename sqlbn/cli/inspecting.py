@@ -176,6 +176,8 @@ def print_model(model: Model, most: int | None = None) -> None:
     """What a model is, for people."""
     meta = model.meta
     told = {k: v for k, v in meta["options"].items() if (k, v) != ("discretise", "ef")}
+    if meta["target"] and not model.spec.smoothing.is_neutral:
+        told["unseen"] = model.spec.smoothing.unseen
     options = ", ".join(_told(key, value) for key, value in told.items())
     if "selected_k" in meta:
         k = f"k {meta['selected_k']}, " if meta["learner"] != "ande" else ""
