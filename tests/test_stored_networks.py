@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from pathlib import Path
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
