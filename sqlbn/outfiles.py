@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sqlbn.errors import OptionError
+from sqlbn.leftovers import end_part, new_part
 
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
 
@@ -49,12 +49,13 @@ def is_same(path: Path, other: str | Path) -> bool:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A path beside the target to write to; renamed at the end, so nobody sees half a file."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = new_part(path)
     try:
         yield part
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+        end_part(part)
 
 
 def csv_name(name: str) -> str:

@@ -28,6 +28,7 @@ from sqlbn.cli import (
 from sqlbn.cli.reporting import reporting
 from sqlbn.cli.state import STATE
 from sqlbn.errors import SqlbnWarning
+from sqlbn.leftovers import sweep
 
 app = typer.Typer(
     name="sqlbn",
@@ -71,6 +72,7 @@ def _common(
     ] = False,
 ) -> None:
     """Bayesian-network classifiers learned inside the database, from Parquet lakes."""
+    sweep()  # also for commands that start no engine
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
