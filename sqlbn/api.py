@@ -34,6 +34,7 @@ from sqlbn.sources.classless import told as told_target
 from sqlbn.sources.classless import with_class_of
 from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
+from sqlbn.store.meta import decoded_meta
 from sqlbn.store.opening import as_folder
 from sqlbn.store.spec import read_spec
 
@@ -298,10 +299,11 @@ def merge(
         )
 
 
-def models(store: str | Path) -> dict[str, dict[str, str]]:
+def models(store: str | Path) -> dict[str, dict[str, Any]]:
     """The models in a store: for each name its meta table."""
     with DuckDBEngine() as engine:
-        return open_store(store).metas(engine)
+        metas = open_store(store).metas(engine)
+        return {name: decoded_meta(meta) for name, meta in metas.items()}
 
 
 def drop(store: str | Path, name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,13 +16,15 @@ from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, encoding_of, shape_of
 from sqlbn.living.operations import change_rows
-from sqlbn.outfiles import csv_name, is_same
+from sqlbn.outfiles import is_same
 from sqlbn.preparing import Encoding
+from sqlbn.printing import print_csv, print_json_lines
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.scoring.query import prediction_sql
 from sqlbn.sources import Source, open_source
 from sqlbn.store import open_store
+from sqlbn.store.meta import decoded_meta
 from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.shape import Shape
 
@@ -45,7 +46,7 @@ class Model:
     @property
     def meta(self) -> dict[str, Any]:
         """Learner and options, versions, source, rows, seconds a pass took."""
-        return {key: _decoded(value) for key, value in self._spec.meta.items()}
+        return decoded_meta(self._spec.meta)
 
     @property
     def target(self) -> str:
@@ -170,9 +171,18 @@ class Model:
             return self._engine.lake.arrow(sql)
 
     def write_predictions(
-        self, data: Any, out: str | Path, *, progress: Progress | None = None, **options: Any
+        self,
+        data: Any,
+        out: str | Path,
+        *,
+        progress: Progress | None = None,
+        as_json: bool = False,
+        **options: Any,
     ) -> int:
-        """Score rows into a file ('-' is CSV to standard output); how many they were."""
+        """Score rows into a file; how many they were.
+
+        '-' is standard output: CSV, or `as_json` an object a line.
+        """
         to_file = str(out) != "-"
         if to_file:
             self._engine.lake.check_target(str(out))
@@ -180,7 +190,8 @@ class Model:
         with self._scoring(progress, ordered):
             if to_file:
                 return self._engine.lake.write(sql, str(out))
-            return _write_to_stdout(self._engine, sql)
+            with self._engine.lake.batches(sql) as reader:
+                return (print_json_lines if as_json else print_csv)(reader)
 
     @contextmanager
     def _scoring(self, progress: Progress | None, ordered: bool) -> Iterator[None]:
@@ -331,28 +342,3 @@ def prediction_statement(
         return sql
     names = ", ".join(identifier(source.column(n, "--order-by column")) for n in order_by)
     return f"SELECT * FROM ({sql}) ORDER BY {names}"
-
-
-def _write_to_stdout(engine: DuckDBEngine, sql: str) -> int:
-    """CSV to the stream that Python has: the engine would open /dev/stdout anew and truncate it."""
-    import sys
-
-    import pyarrow.csv as csv
-
-    out, rows = sys.stdout.buffer, 0
-    options = csv.WriteOptions(include_header=False, quoting_style="needed")
-    with engine.lake.batches(sql) as reader:
-        header = ",".join(csv_name(name) for name in reader.schema.names)
-        out.write(f"{header}\n".encode())
-        with csv.CSVWriter(out, reader.schema, write_options=options) as writer:
-            for batch in reader:
-                writer.write_batch(batch)
-                rows += batch.num_rows
-    return rows
-
-
-def _decoded(value: str) -> Any:
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +14,7 @@ from sqlbn.cli.text import table as text_table
 from sqlbn.errors import OptionError
 from sqlbn.evaluation.losses import check_measure
 from sqlbn.evaluation.ranking import RANKINGS
+from sqlbn.json_text import json_text
 from sqlbn.report.plots import check_plot, plot_curves
 
 
@@ -55,7 +55,7 @@ def curve(
         plot_curves(plot, points, measure, f"{target}, {repeats} training sets of each size")
         typer.echo(f"drawn: {plot}", err=True)
     if as_json:
-        typer.echo(json.dumps([point.to_dict() for point in points]))
+        typer.echo(json_text([point.to_dict() for point in points]))
         return
     by_place = {(p.learner, p.size): p for p in points}
     body = [

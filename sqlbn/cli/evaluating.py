@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +11,7 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
 from sqlbn.evaluation import Evaluation
+from sqlbn.json_text import json_text
 
 _MOST_CLASSES = 12
 
@@ -35,7 +35,7 @@ def evaluate(
     )
     if as_json:
         by_fold = [part.to_dict() for part in parts] if len(parts) > 1 else []
-        typer.echo(json.dumps({**result.to_dict(), "folds": by_fold}))
+        typer.echo(json_text({**result.to_dict(), "folds": by_fold}))
     else:
         _print(result, parts)
 

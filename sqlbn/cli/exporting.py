@@ -11,6 +11,8 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.exporting.targets import TARGETS
+from sqlbn.json_text import json_text
+from sqlbn.outfiles import check_folder
 
 
 def export(
@@ -39,6 +41,7 @@ def export(
     view: Annotated[
         str | None, typer.Option("--view", help="sql: make a view of this name of the prediction.")
     ] = None,
+    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     traceback: opt.Traceback = False,
 ) -> None:
@@ -48,11 +51,16 @@ def export(
     probability for each class for every row of --table. It needs sqlglot. JSON has all that it
     takes to score rows; BIF and PMML have the models that they can say.
     """
+    if out is not None:
+        check_folder(out, "--out")
     with api.load(store, name) as model:
         found = model.export(
             out, format=format, dialect=dialect, table=table, key=key or (), view=view, name=name
         )
-    if out is None:
+    if as_json:
+        made = {"out": out} if out is not None else {"text": found}
+        typer.echo(json_text({"name": name, "format": format, **made}))
+    elif out is None:
         typer.echo(found, nl=False)
     elif not STATE.quiet:
         typer.echo(f"{name} written to {out}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.json_text import json_text
 from sqlbn.outfiles import check_new_folder
 
 
@@ -25,7 +25,7 @@ def predict(
             "--out",
             "-o",
             help="Write .parquet or .csv (Spark: a folder of such files); else CSV to standard "
-            "output.",
+            "output, with --json a JSON object a line.",
         ),
     ] = None,
     exclude: Annotated[
@@ -48,9 +48,11 @@ def predict(
             exclude=exclude or (),
             order_by=order_by or (),
             progress=STATE.progress(),
+            as_json=as_json,
             **rows_of,
         )
-    if as_json:
-        typer.echo(json.dumps({"rows": rows, "out": str(out) if out else None}), err=out is None)
+    summary: dict[str, Any] = {"rows": rows, "out": out}
+    if out is not None and as_json:
+        typer.echo(json_text(summary))
     elif out is not None and not STATE.quiet:
         typer.echo(f"{rows:,} rows scored into {out}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from sqlbn import univariate
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
+from sqlbn.json_text import json_text
 from sqlbn.outfiles import output_format, replacing
 from sqlbn.report.plots import check_plot, plot_profiles
 from sqlbn.univariate import Preparation
@@ -68,7 +68,7 @@ def prepare(
         shown = chosen or found.variables["attribute"].to_pylist()
         profiles = {name: found.profile_of(name) for name in shown}
         variables = found.variables.to_pylist()
-        typer.echo(json.dumps({"rows": found.rows, "variables": variables, "profile": profiles}))
+        typer.echo(json_text({"rows": found.rows, "variables": variables, "profile": profiles}))
         return
     _print(found, chosen or best[:_PROFILES])
 

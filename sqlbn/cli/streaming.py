@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
+from sqlbn.json_text import json_text
 from sqlbn.living.drift import LEAST, RECENT
 from sqlbn.living.streaming import StreamBatch
 from sqlbn.outfiles import output_format, replacing
@@ -74,7 +74,7 @@ def stream(
         plot_stream(plot, batches, measure, f"{target}, batches of {batch:,} rows")
         typer.echo(f"drawn: {plot}", err=True)
     if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(b) for b in batches]))
+        typer.echo(json_text([dataclasses.asdict(b) for b in batches]))
     else:
         _print(batches, measure)
 

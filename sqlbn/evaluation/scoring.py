@@ -93,5 +93,5 @@ def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
         if name.lower() in taken or name.lower().startswith(RESERVED):
             raise ColumnError(
                 f"the input already has a column {name!r}, which the prediction adds; "
-                f"leave it out with --exclude {name}"
+                f"leave it out with --exclude {name!r}"
             )
