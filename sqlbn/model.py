@@ -12,7 +12,9 @@ from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError, StoreError
 from sqlbn.evaluation.losses import Evaluation
+from sqlbn.evaluation.positive import asked_class, positive_class
 from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
+from sqlbn.lists import as_list, names_in
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, encoding_of, shape_of
 from sqlbn.living.operations import change_rows
@@ -210,8 +212,8 @@ class Model:
         table: str | None = None,
         query: str | None = None,
         where: str | None = None,
-        exclude: Sequence[str] = (),
-        order_by: Sequence[str] = (),
+        exclude: str | Sequence[str] = (),
+        order_by: str | Sequence[str] = (),
     ) -> tuple[str, bool]:
         source = open_source(self._engine, data, table=table, query=query, where=where)
         self._spec.require_class()
@@ -234,14 +236,21 @@ class Model:
         *,
         weight: str | None = None,
         ranking: bool = True,
+        positive: object = None,
         table: str | None = None,
         query: str | None = None,
         where: str | None = None,
     ) -> Evaluation:
-        """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`."""
+        """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`.
+
+        These two and `mcc` are about the class `positive`; without it, of two classes about the one
+        that had fewer rows in training, of more about all.
+        """
         source = open_source(self._engine, data, table=table, query=query, where=where)
         self._spec.require_class()
-        return evaluate_source(self._draft, self._spec, source, weight, ranking)
+        spec = self._spec
+        chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
+        return evaluate_source(self._draft, spec, source, weight, ranking, chosen)
 
     def update(self, data: Any, **options: Any) -> Change:
         """Add rows: the model becomes that of a fit of old and new rows.
@@ -325,12 +334,14 @@ def prediction_statement(
     prefix: str | None,
     source: Source,
     *,
-    exclude: Sequence[str] = (),
-    order_by: Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    order_by: str | Sequence[str] = (),
     dialect: Dialect = DUCKDB,
 ) -> str:
     """The query that `predict` runs, over the model's tables in a schema (None: the one in USE)."""
-    left_out = [source.column(name, "--exclude column") for name in exclude]
+    given = names_in(as_list(exclude), source.has)
+    left_out = [source.column(name, "--exclude column") for name in given]
+    ordered = names_in(as_list(order_by), source.has)
     if left_out:
         columns = {c: t for c, t in source.columns.items() if c not in left_out}
         items = ", ".join(map(identifier, columns))
@@ -338,7 +349,7 @@ def prediction_statement(
     check_input(spec, source)
     scorer = spec.scorer(prefix, source.columns, dialect=dialect)
     sql = prediction_sql(scorer, source.filtered_relation)
-    if not order_by:
+    if not ordered:
         return sql
-    names = ", ".join(identifier(source.column(n, "--order-by column")) for n in order_by)
+    names = ", ".join(identifier(source.column(n, "--order-by column")) for n in ordered)
     return f"SELECT * FROM ({sql}) ORDER BY {names}"

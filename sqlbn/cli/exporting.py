@@ -12,6 +12,7 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.exporting.targets import TARGETS
 from sqlbn.json_text import json_text
+from sqlbn.lists import listed
 from sqlbn.outfiles import check_folder
 
 
@@ -34,7 +35,8 @@ def export(
         list[str] | None,
         typer.Option(
             "--key",
-            help="sql: a column of that table to give with the prediction (repeat). "
+            metavar="LIST",
+            help="sql: columns of that table to give with the prediction (a,b or repeat). "
             "[default: all that the model looks at]",
         ),
     ] = None,
@@ -55,7 +57,7 @@ def export(
         check_folder(out, "--out")
     with api.load(store, name) as model:
         found = model.export(
-            out, format=format, dialect=dialect, table=table, key=key or (), view=view, name=name
+            out, format=format, dialect=dialect, table=table, key=listed(key), view=view, name=name
         )
     if as_json:
         made = {"out": out} if out is not None else {"text": found}

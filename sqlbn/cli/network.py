@@ -15,6 +15,7 @@ from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
 from sqlbn.errors import OptionError
 from sqlbn.json_text import json_text
+from sqlbn.lists import listed, pairs_in
 from sqlbn.networks import api, write_bif
 from sqlbn.networks.network import Network
 from sqlbn.networks.reading import read_network
@@ -63,11 +64,16 @@ def score(
 @reporting
 def query(
     of: Annotated[
-        list[str], typer.Option("--of", help="A variable (repeat: all combinations of states).")
+        list[str],
+        typer.Option(
+            "--of",
+            metavar="LIST",
+            help="A variable, or several (a,b or repeat): all combinations of states.",
+        ),
     ],
     given: Annotated[
         list[str] | None,
-        typer.Option("--given", help="What is known, as VARIABLE=STATE (repeat)."),
+        typer.Option("--given", help="What is known, as VARIABLE=STATE (a=1,b=2 or repeat)."),
     ] = None,
     bif: opt.Bif = None,
     store: opt.NetworkStore = None,
@@ -83,10 +89,11 @@ def query(
     The states of a stored model are its categories, intervals and groups as `sqlbn show --cpt`
     prints them; a missing value is '?'.
     """
-    evidence = _evidence(given or [])
-    found = api.query(of, evidence, bif=bif, store=store, name=name)
+    evidence = _evidence(pairs_in(given or []))
+    found = api.query(listed(of), evidence, bif=bif, store=store, name=name)
     if as_json:
-        typer.echo(json_text({"of": of, "given": evidence, "rows": found.to_pylist()}))
+        asked = found.column_names[:-1]
+        typer.echo(json_text({"of": asked, "given": evidence, "rows": found.to_pylist()}))
     else:
         rows = [list(row.values()) for row in found.to_pylist()]
         typer.echo(text_table(found.column_names, rows))

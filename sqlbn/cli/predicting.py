@@ -10,6 +10,7 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.json_text import json_text
+from sqlbn.lists import listed
 from sqlbn.outfiles import check_new_folder
 
 
@@ -30,10 +31,15 @@ def predict(
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option("--exclude", help="Do not carry this column through (repeat)."),
+        typer.Option(
+            "--exclude", metavar="LIST", help="Do not carry these columns through (a,b or repeat)."
+        ),
     ] = None,
     order_by: Annotated[
-        list[str] | None, typer.Option("--order-by", help="Sort the rows by this column (repeat).")
+        list[str] | None,
+        typer.Option(
+            "--order-by", metavar="LIST", help="Sort the rows by these columns (a,b or repeat)."
+        ),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
@@ -45,8 +51,8 @@ def predict(
         rows = model.write_predictions(
             data,
             out if out is not None else "-",
-            exclude=exclude or (),
-            order_by=order_by or (),
+            exclude=listed(exclude),
+            order_by=listed(order_by),
             progress=STATE.progress(),
             as_json=as_json,
             **rows_of,
