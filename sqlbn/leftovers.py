@@ -167,7 +167,7 @@ def _identity(folder: Path) -> dict[str, Any]:
 
 def _is_own(path: Path, kind: Any) -> bool:
     found = path.lstat()
-    mine = getattr(os, "getuid", lambda: found.st_uid)()
+    mine = getattr(os, "geteuid", lambda: found.st_uid)()
     return bool(kind(found.st_mode)) and found.st_uid == mine
 
 
