@@ -41,6 +41,6 @@ owned AS (
 SELECT
   owned.key AS key
   {% for slot in slots %}
-  , {{ "CASE WHEN usable THEN " if lower }}CASE WHEN {{ slot.at }} = y THEN 1e0 ELSE p[{{ slot.at }} + 1] / own END{{ " ELSE below." ~ slot.name ~ " END" if lower }} AS {{ slot.name }}
+  , {{ "CASE WHEN usable THEN " if backs_off }}CASE WHEN {{ slot.at }} = y THEN 1e0 ELSE p[{{ slot.at }} + 1] / own END{{ " ELSE " ~ ("below." ~ slot.name if lower else "1e0") ~ " END" if backs_off }} AS {{ slot.name }}
   {% endfor %}
 FROM owned{{ " JOIN " ~ lower ~ " AS below ON below.key = owned.lower_key" if lower }}

@@ -157,13 +157,13 @@ def fit(
     superparent, one of the collections fanc, spc, spcr, tc and collection, snb, or one of the
     networks hgc, vfbn1 and vfbn2; without it skdb, or kdb where `k` is given. `options` are those
     of `sqlbn fit`: `k`, `kmax`, `select`, `loss`, `n`, `subsumption`, `weighted`, `min_count`,
-    `attributes`, `score`, `superparent`, `order`,
-    `parents_from_first`, `parents` (attribute → list of parent sets, each a list of names or a
-    mapping with `parents` and `weight`), `estimate`, `missing`, `loocv_sample`,
-    `structure_sample`, `bound` (normal, hoeffding), `delta`, `delta_star`, `tau`, `block`, `m`,
-    `backoff`, `discretise` (ef, mdl, modl, auto), `encodings`, `bins`, `map`, `weight`, `columns`,
-    `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, and of the engine
-    `memory_limit`, `threads`, `temp_dir`, `disk_limit`, `seed`.
+    `attributes`, `score`, `superparent`, `order`, `parents_from_first`, `parents` (attribute → list
+    of parent sets, each a list of names or a mapping with `parents` and `weight`), `estimate`,
+    `missing`, `unseen` (neutral, smoothed), `loocv_sample`, `structure_sample`, `bound` (normal,
+    hoeffding), `delta`, `delta_star`, `tau`, `block`, `m`, `backoff`, `discretise` (ef, mdl, modl,
+    auto), `encodings`, `bins`, `map`, `weight`, `columns`, `exclude`, `categorical`, `numeric`,
+    `keep`, `where`, `table`, `query`, and of the engine `memory_limit`, `threads`, `temp_dir`,
+    `disk_limit`, `seed`.
     With a `store` the model is written to it under `name`; with `store_table`, a folder or URL, as
     Parquet tables. `engine` is "duckdb" or "spark"; of Spark: `master`, `spark_conf` (key=value),
     `cluster_dir`, and `session`, where the caller has one.

@@ -20,7 +20,14 @@ from sqlbn.learners import Learner, make_learner
 from sqlbn.learners.base import Smooths
 from sqlbn.learners.registry import smoothed_learners, switch
 from sqlbn.lists import as_list, names_in, possible_names
-from sqlbn.scoring.smoothing import Backoff, Smoothing, checked_estimate, checked_missing
+from sqlbn.scoring.smoothing import (
+    Backoff,
+    Smoothing,
+    Unseen,
+    checked_estimate,
+    checked_missing,
+    checked_unseen,
+)
 from sqlbn.search.bounds import Rule
 from sqlbn.search.rules import given_rule
 from sqlbn.sources import Source
@@ -55,6 +62,7 @@ class FitOptions:
     search: Mapping[str, Any] | None = None
     estimate: str | None = None
     missing: str | None = None
+    unseen: str | None = None
     loocv_sample: int | None = None
     structure_sample: int | None = None
     bound: str | None = None
@@ -117,6 +125,8 @@ class FitOptions:
         """Refuse what needs a class where there is none."""
         if learner.searching is None:
             raise OptionError(f"the learner {self.learner} needs a target; give --target")
+        if self.smoothing.is_neutral:
+            raise OptionError("--unseen neutral is about a class; use smoothed without a target")
         if self.method != "ef":
             raise OptionError(f"--discretise {self.method} needs a target; use ef without one")
 
@@ -226,7 +236,13 @@ class FitOptions:
             backoff if learner.has_backoff else "none",
             checked_estimate(self.estimate) if self.estimate is not None else usual.estimate,
             checked_missing(self.missing) if self.missing is not None else usual.missing,
+            checked_unseen(self.unseen) if self.unseen is not None else self._usual_unseen,
         )
+
+    @property
+    def _usual_unseen(self) -> Unseen:
+        # Without a class there is none to favour; rows with unseen values have a likelihood.
+        return "neutral" if self.target != NO_CLASS else "smoothed"
 
     @property
     def discretisation(self) -> Discretisation:

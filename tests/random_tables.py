@@ -166,6 +166,7 @@ def cases(draw: st.DrawFn, always_whole_weights: bool = False) -> Case:
         data[WEIGHT] = weights(rng, size, new, always_whole_weights)
         asked["weight"] = WEIGHT
     place = rng.sample(list(data), len(data))
+    asked["unseen"] = rng.choice(("neutral", "neutral", "smoothed"))
     train = [{n: data[n][1][i] for n in place} for i in range(size)]
     assume(any(r[TARGET] is not None and r.get(WEIGHT, 1) > 0 for r in train))
     return Case(

@@ -113,6 +113,7 @@ class Model:
     parents: dict[int, tuple[int, ...]]
     m: Fraction
     backoff: str
+    unseen: str  # 'neutral' or 'smoothed'
 
     def codes(self, row: Row) -> Codes:
         return tuple(a.code(row[a.name]) for a in self.attributes)
@@ -130,6 +131,7 @@ def fit(
     k: int = 2,
     m: float = 1.0,
     backoff: str = "cell",
+    unseen: str = "neutral",
     bins: int = 5,
     weight: str | None = None,
     categorical: Collection[str] = (),
@@ -163,7 +165,7 @@ def fit(
         else kdb_parents(order, cmi, k if learner == "kdb" else 0)
     )
     return Model(
-        target, classes, tuple(books), table, mi, cmi, order, parents, Fraction(m), backoff
+        target, classes, tuple(books), table, mi, cmi, order, parents, Fraction(m), backoff, unseen
     )
 
 
@@ -237,6 +239,8 @@ def factor(
     """P(x_i | pa, y) for each y, with at most depth parents."""
     c = range(len(model.classes))
     x = codes[i]
+    if model.unseen == "neutral" and not any(n["x", i, x, (), y] for y in c):
+        return [Fraction(1)] * len(c)  # no row has the value: it says nothing
     pa: Codes = ()
     for level in range(1, min(depth, len(model.parents[i])) + 1):
         deeper = tuple(codes[j] for j in model.parents[i][:level])

@@ -39,7 +39,7 @@ CHAIN = {
     "m": "1e0",
     "share": "0.25e0",
     "present": [],
-    "silent": [],
+    "ignored": [],
 }
 SPARSE_TERM = {
     **{
@@ -60,6 +60,7 @@ LOO = {
     "position": 3,
     "m": "1e0",
     "share": "0.25e0",
+    "backs_off": True,
 }
 
 # title -> (template, values)
@@ -117,7 +118,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "back-off by parents": ("chain_factor", {**CHAIN, "role": "parents"}),
     "no back-off, missing values ignored": (
         "chain_factor",
-        {**CHAIN, "role": "parents", "present": ["c0 <> 2", "c1 <> 3"], "silent": [3]},
+        {**CHAIN, "role": "parents", "present": ["c0 <> 2", "c1 <> 3"], "ignored": [3]},
     ),
     "a block of two attributes and the class": (
         "count_block",
@@ -177,6 +178,18 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "leave-one-out ratios of values alone, classes rotated": (
+        "loo_sparse",
+        {
+            **LOO,
+            "cell": "((key // 6 % 3)::UINTEGER)",
+            "parents": "0",
+            "lower_cell": "0",
+            "lower": None,
+            "backs_off": False,
+            "slots": [{"name": "r_1", "at": "(y + 1) % 2"}],
+        },
+    ),
+    "leave-one-out ratios of a value alone that is neutral where no other row has it": (
         "loo_sparse",
         {
             **LOO,

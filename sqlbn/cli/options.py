@@ -157,6 +157,14 @@ MissingRule = Annotated[
         "not for skdb and ande. [default: value; fan, superparent and collections: ignore]",
     ),
 ]
+UnseenRule = Annotated[
+    str | None,
+    typer.Option(
+        "--unseen",
+        help="A value that no training row has says nothing of the class (neutral), or counts as "
+        "one with a count of 0, which favours rare classes (smoothed). [default: neutral]",
+    ),
+]
 StructureSample = Annotated[
     int | None, typer.Option("--structure-sample", help="Find parents from this many rows.")
 ]
@@ -374,6 +382,7 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("map", Map, False),
     ("estimate", EstimateRule, None),
     ("missing", MissingRule, None),
+    ("unseen", UnseenRule, None),
     ("loocv_sample", LoocvSample, None),
     ("structure_sample", StructureSample, None),
     ("bound", Bound, None),

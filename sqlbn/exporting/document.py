@@ -43,7 +43,6 @@ from sqlbn.exporting.collections import collection_scores
 from sqlbn.exporting.tables import table_of
 from sqlbn.quoting import literal
 from sqlbn.scoring.query import TIE, Scorer, chains_of
-from sqlbn.scoring.smoothing import silent_codes
 from sqlbn.scoring.superparents import SUPER_TABLE, SuperParents, implied_table
 from sqlbn.store.spec import ModelSpec
 
@@ -119,10 +118,8 @@ def _chains(draft: Draft, scorer: Scorer) -> list[list[dict[str, Any]]]:
                 "table": table_of(draft, factor.table),
             }
             child = factor.members[0]
-            book = scorer.books[child]
-            gone = scorer.smoothing.gone(book.n_values, book.missing)
-            if factor.role == "parents" and gone is not None:
-                table["silent"] = {"attribute": child, "codes": silent_codes(gone)}
+            if factor.role == "parents" and scorer.ignored(child):
+                table["silent"] = {"attribute": child, "codes": list(scorer.ignored(child))}
             tables.append(table)
         found.append(tables)
     return found

@@ -40,6 +40,7 @@ def options_of(spec: ModelSpec) -> FitOptions:
         learner=meta["learner"],
         m=smoothing.m,
         backoff="parents" if smoothing.backoff == "parents" else "cell",
+        unseen=smoothing.unseen,
         weight=meta["weight"] or None,
         where=meta["where"] or None,
         **options,

@@ -97,8 +97,8 @@ class _Reader:
     def _values(self, position: int) -> list[int]:
         """The codes that are states; an attribute without any value has only the missing one."""
         book = self._spec.books[position]
-        gone = self._smoothing.gone(book.n_values, book.missing)
-        codes = [code for code in range(book.n_values) if code != gone]
+        ignored = self._smoothing.ignored_codes(book.n_values, book.missing)
+        codes = [code for code in range(book.n_values) if code not in ignored]
         return codes or list(range(book.n_values))
 
     def _states(self, position: int) -> list[str]:
@@ -165,8 +165,9 @@ def family_logs(draft: Draft, spec: ModelSpec, position: int) -> Array:
     counts[found["key"]] = found["n"]
     smoothing = spec.smoothing
     n_values = smoothing.n_values(books[0].n_values, books[0].missing)
-    gone = [smoothing.gone(b.n_values, b.missing) for b in books]
-    return log_factor(counts.reshape(radices), smoothing.m_of(n_values), smoothing.backoff, gone)
+    ignored = [smoothing.ignored_codes(b.n_values, b.missing) for b in books]
+    m = smoothing.m_of(n_values)
+    return log_factor(counts.reshape(radices), m, smoothing.backoff, ignored)
 
 
 def distinct(labels: Sequence[str]) -> list[str]:

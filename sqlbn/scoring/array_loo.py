@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sqlbn.encode.encoded import Encoded
 from sqlbn.engines import DuckDBEngine
 from sqlbn.scoring.loo_losses import Loss, finished
+from sqlbn.scoring.smoothing import Smoothing
 
 Array = npt.NDArray[Any]
 
@@ -39,9 +40,10 @@ class ArrayLoo:
         families: Mapping[int, Sequence[int]],
         order: Sequence[int],
         class_counts: Sequence[float],
-        m: float,
+        smoothing: Smoothing,
     ) -> None:
-        self._families, self._order, self._cards, self._m = families, order, encoded.cards, m
+        self._families, self._order, self._cards = families, order, encoded.cards
+        self._m, self._neutral = smoothing.m, smoothing.is_neutral
         self._n_classes = len(class_counts)
         names = [encoded.column(v) for v in range(len(encoded.cards))]
         found = engine.lake.arrays(f"SELECT {', '.join(names)} FROM {encoded.relation}")
@@ -100,9 +102,9 @@ class ArrayLoo:
         cells = _numbered(parents * card + self._codes[position])
         left, around = self._left(cells), self._left(parents)
         estimates = (left + self._m / card) / (around + self._m)
-        if before is not None:
+        if before is not None or self._neutral:
             seen = left.sum(axis=1, keepdims=True) > 0
-            estimates = np.where(seen, estimates, before.estimates)
+            estimates = np.where(seen, estimates, 1.0 if before is None else before.estimates)
         return Level(depth, parents, estimates, self._against_own(np.log(estimates)))
 
     def _left(self, cells: Array) -> Array:

@@ -143,11 +143,21 @@ class AverageLooTables:
             levels.append(np.full(len(at), len(turn.subset), np.int8))
         return np.concatenate(keys), np.concatenate(logs), np.concatenate(levels)
 
+    def _unseen(self, attribute: int) -> Array:
+        """Whether a value is left out with the row: by value and class of the row.
+
+        Its logarithm is then 0 for every super parent, as it is none itself.
+        """
+        counts = self._counts.array_of((attribute,))
+        left = counts.sum(axis=1, keepdims=True) - np.minimum(counts, 1.0)
+        found: Array = (left <= 0) & self._averaged.neutral
+        return found
+
     def _child_logs(self, attribute: int) -> tuple[Array, Array]:
         """Keys and logs of an attribute given each super parent that does not contain it."""
         keys, logs = [np.zeros(0, np.int64)], [np.zeros((0, self._n_classes))]
         share = self._m / self._cards[attribute]
-        frequency = self._frequency[attribute]
+        frequency, unseen = self._frequency[attribute], self._unseen(attribute)
         for turn in self._turns:
             if attribute in turn.subset:
                 continue
@@ -161,7 +171,8 @@ class AverageLooTables:
             )
             codes = cells.codes[at]
             keys.append(turn.numbers[place[at], y] * self._cards[attribute] + codes)
-            logs.append(self._by_slot(log, own, y) - frequency[codes][:, None])
+            found = self._by_slot(log, own, y) - frequency[codes][:, None]
+            logs.append(np.where(unseen[codes, y][:, None], 0.0, found))
         return np.concatenate(keys), np.concatenate(logs)
 
     def _bound(self, logs: Array) -> Array:

@@ -18,6 +18,7 @@ from sqlbn.counts.packing import packed_sql
 from sqlbn.scoring.loo_losses import Loss, needs_classes, terms
 from sqlbn.scoring.loo_tables import LooTables, prior_ratios, slots_of
 from sqlbn.scoring.loo_totals import LossTotals
+from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.templates import render
 
 Array = npt.NDArray[np.float64]
@@ -51,7 +52,7 @@ class LeaveOneOut:
         counts: FamilyCounts,
         order: Sequence[int],
         class_counts: Sequence[float],
-        m: float,
+        smoothing: Smoothing,
         losses: Sequence[Loss],
         rows: str | None = None,
         only_whole: bool = False,
@@ -64,11 +65,11 @@ class LeaveOneOut:
         self._relation = rows or self._encoded.relation
         self._rotated = not any(needs_classes(loss) for loss in losses)
         self._slots = slots_of(counts.n_classes, self._rotated)
-        self._tables = LooTables(counts, float(sum(class_counts)), m, self._rotated)
+        self._tables = LooTables(counts, float(sum(class_counts)), smoothing, self._rotated)
         self._weight = "w" if self._encoded.weighted else None
         total = self._encoded.total_sql
         self._total = float(self._lake.row(f"SELECT {total} FROM {self._relation}")[0])
-        self._prior_bound = self._write_prior(np.asarray(class_counts, float), m)
+        self._prior_bound = self._write_prior(np.asarray(class_counts, float), smoothing.m)
 
     def surface(
         self,

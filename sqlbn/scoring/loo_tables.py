@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.packing import packed_sql
 from sqlbn.quoting import literal
+from sqlbn.scoring.smoothing import Smoothing
 
 Array = npt.NDArray[Any]
 
@@ -48,11 +49,12 @@ def slots_of(n_classes: int, rotated: bool) -> list[int]:
     return list(range(1, n_classes)) if rotated else list(range(n_classes))
 
 
-def loo_ratios(counts: Array, m: float, rotated: bool) -> Array:
+def loo_ratios(counts: Array, m: float, rotated: bool, neutral: bool) -> Array:
     """P'(x | pa, class of slot) / P'(x | pa, y) for every cell (x, parents, y), slots last.
 
     `counts` has axes value, parents in order, class. P' are the estimates without one row of the
-    cell, with back-off to fewer parents where nothing of the value would be left.
+    cell, with back-off to fewer parents where nothing of the value would be left. With `neutral`
+    a value that no other row has says nothing of the class.
     """
     n_values, n_classes = counts.shape[0], counts.shape[-1]
     own = np.eye(n_classes)
@@ -62,9 +64,10 @@ def loo_ratios(counts: Array, m: float, rotated: bool) -> Array:
         left = np.maximum(cells[..., None, :] - own, 0.0)
         parents = np.maximum(cells.sum(axis=0, keepdims=True)[..., None, :] - own, 0.0)
         estimate = (left + m / n_values) / (parents + m)
-        if best is not None:
+        if best is not None or neutral:
             usable = left.sum(axis=-1, keepdims=True) > 0
-            estimate = np.where(usable, estimate, best[..., None, :, :])
+            before = best[..., None, :, :] if best is not None else 1.0
+            estimate = np.where(usable, estimate, before)
         best = estimate
     assert best is not None
     y = np.arange(n_classes)
@@ -95,8 +98,11 @@ def prior_ratios(class_counts: Array, m: float, rotated: bool) -> Array:
 class LooTables:
     """Makes and keeps the tables of one fit; each is used by every k' that reaches its level."""
 
-    def __init__(self, counts: FamilyCounts, total: float, m: float, rotated: bool) -> None:
-        self._counts, self._total, self._m, self._rotated = counts, total, m, rotated
+    def __init__(
+        self, counts: FamilyCounts, total: float, smoothing: Smoothing, rotated: bool
+    ) -> None:
+        self._counts, self._total, self._rotated = counts, total, rotated
+        self._m, self._neutral = smoothing.m, smoothing.is_neutral
         self._engine = counts.draft.engine
         self._tables: dict[tuple[int, int], LooTable] = {}
         self._slots = slots_of(counts.n_classes, rotated)
@@ -141,7 +147,8 @@ class LooTables:
     def _make_dense(self, position: int, level: int) -> LooTable:
         import pyarrow as pa
 
-        ratios = loo_ratios(self._counts.array(position, level), self._m, self._rotated)
+        counts = self._counts.array(position, level)
+        ratios = loo_ratios(counts, self._m, self._rotated, self._neutral)
         flat = ratios.reshape(self._counts.cells(position, level), len(self._slots))
         columns = {"key": np.arange(len(flat), dtype=np.uint32)}
         columns |= {f"r_{j}": np.ascontiguousarray(flat[:, i]) for i, j in enumerate(self._slots)}
@@ -178,6 +185,7 @@ class LooTables:
             lower_cell=packed_sql([codes[v] for v in used[:-1]], radices[:-1]),
             y=codes[counts.encoded.class_variable],
             lower=lower,
+            backs_off=lower is not None or self._neutral,
             n_classes=counts.n_classes,
             slots=[
                 {"name": f"r_{j}", "at": f"(y + {j}) % {counts.n_classes}" if self._rotated else j}
