@@ -13,9 +13,11 @@ from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.evaluation.curves import Point, learning_curves
 from sqlbn.evaluation.folds import cross_validate
 from sqlbn.evaluation.losses import Evaluation, check_measure
+from sqlbn.evaluation.positive import asked_class, positive_class, positive_of_rows
 from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import Pattern, learn
 from sqlbn.learners.registry import LEARNER_OPTIONS, switch
+from sqlbn.lists import as_list, names_in, pairs_in, split_list
 from sqlbn.living.changing import Change
 from sqlbn.living.models import options_of
 from sqlbn.living.operations import change_stored, merge_stored
@@ -34,6 +36,7 @@ from sqlbn.sources.classless import told as told_target
 from sqlbn.sources.classless import with_class_of
 from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
+from sqlbn.store.meta import decoded_meta
 from sqlbn.store.opening import as_folder
 from sqlbn.store.spec import read_spec
 
@@ -55,7 +58,8 @@ def _settings(options: dict[str, Any]) -> Settings:
     """Take the engine's settings out of the keywords."""
     given = {key: options.pop(key) for key in _SETTINGS if key in options}
     if given.get("spark_conf"):
-        given["spark_conf"] = tuple(given["spark_conf"])
+        pairs = given["spark_conf"]
+        given["spark_conf"] = tuple(pairs_in([pairs]) if isinstance(pairs, str) else pairs)
     return Settings(**{key: value for key, value in given.items() if value not in (None, [], ())})
 
 
@@ -298,10 +302,11 @@ def merge(
         )
 
 
-def models(store: str | Path) -> dict[str, dict[str, str]]:
+def models(store: str | Path) -> dict[str, dict[str, Any]]:
     """The models in a store: for each name its meta table."""
     with DuckDBEngine() as engine:
-        return open_store(store).metas(engine)
+        metas = open_store(store).metas(engine)
+        return {name: decoded_meta(meta) for name, meta in metas.items()}
 
 
 def drop(store: str | Path, name: str) -> None:
@@ -317,6 +322,7 @@ def evaluate(
     *,
     test: Any = None,
     folds: int | None = None,
+    positive: object = None,
     quiet: bool = True,
     progress: Progress | None = None,
     **options: Any,
@@ -326,7 +332,9 @@ def evaluate(
 
     Codebooks are learned from the training part only. Folds are stratified and depend on the seed
     and the data, not on the learner. `auc` and `aoprc` over folds are the mean of the folds that
-    have them, by the weight of their rows; the other losses are those of all rows.
+    have them, by the weight of their rows; the other losses are those of all rows. These two and
+    `mcc` are about the class `positive`, of two classes the rarer one where none is given; of more
+    it is that class against the rest, or the mean over all.
 
     >>> import pyarrow as pa
     >>> hands = pa.table({"suit": ["h", "s"] * 20, "wins": ["yes", "no"] * 20})
@@ -334,7 +342,15 @@ def evaluate(
     1.0
     """
     return evaluate_parts(
-        data, target, learner, test=test, folds=folds, quiet=quiet, progress=progress, **options
+        data,
+        target,
+        learner,
+        test=test,
+        folds=folds,
+        positive=positive,
+        quiet=quiet,
+        progress=progress,
+        **options,
     )[0]
 
 
@@ -345,6 +361,7 @@ def evaluate_parts(
     *,
     test: Any = None,
     folds: int | None = None,
+    positive: object = None,
     quiet: bool = True,
     progress: Progress | None = None,
     **options: Any,
@@ -358,24 +375,46 @@ def evaluate_parts(
         source = open_for_fit(engine, data, chosen)
         # Opened before the work: a wrong path should not cost a fit.
         tested = open_for_fit(engine, test, chosen) if test is not None else None
+        asked = asked_class(positive)
         if tested is None:
-            return cross_validate(engine, source, chosen, 10 if folds is None else folds, progress)
+            number = 10 if folds is None else folds
+            return cross_validate(engine, source, chosen, number, progress, asked)
+        if asked is not None:  # before the fit
+            positive_of_rows(engine, source, chosen, asked)
         draft, spec = learn(engine, source, chosen, progress)
         fitted = sum(progress.seconds.values())
         with progress.stage("evaluate", "scoring the test rows"):
-            result = evaluate_source(draft, spec, tested, chosen.weight)
+            found = positive_class(asked, spec.class_names, spec.class_counts)
+            result = evaluate_source(draft, spec, tested, chosen.weight, positive=found)
         result.seconds["fit"] = fitted
         return result, [result]
+
+
+def as_sizes(given: str | int | Sequence[str | int]) -> list[int]:
+    """Numbers of rows: of a list, or of a text such as '1000,1e5'.
+
+    >>> as_sizes("1000,1e5"), as_sizes([10, 20])
+    ([1000, 100000], [10, 20])
+    """
+    found = []
+    for item in [given] if isinstance(given, str | int) else given:
+        for size in split_list(item) if isinstance(item, str) else [item]:
+            try:
+                found.append(int(float(size)))
+            except (ValueError, OverflowError) as error:
+                raise OptionError(f"--sizes {size!r}: write numbers, such as 1000,1e5") from error
+    return found
 
 
 def curve(
     data: Any,
     target: str,
-    learners: Sequence[str],
-    sizes: Sequence[int],
+    learners: str | Sequence[str],
+    sizes: str | int | Sequence[str | int],
     *,
     repeats: int = 10,
     ranking: bool = False,
+    positive: object = None,
     quiet: bool = True,
     progress: Progress | None = None,
     **options: Any,
@@ -384,13 +423,15 @@ def curve(
 
     An option that only some learners take goes to those of the list that do.
 
-    With `ranking` the losses have `auc` and `aoprc` too, which take time of their own.
+    With `ranking` the losses have `auc` and `aoprc` too, which take time of their own. `positive`
+    is the class that they and `mcc` are about, as in `evaluate`.
 
     >>> import pyarrow as pa
     >>> hands = pa.table({"suit": ["h", "s"] * 40, "wins": ["yes", "no"] * 40})
     >>> [p.size for p in curve(hands, "wins", ["nb"], [10, 20], repeats=2)]
     [10, 20]
     """
+    learners, sizes = names_in(as_list(learners)), as_sizes(sizes)
     given = {key: options.pop(key) for key in LEARNER_OPTIONS & options.keys()}
     given = {key: value for key, value in given.items() if value not in (None, False)}
     settings, chosen = split_options(target, "nb", options)
@@ -398,7 +439,16 @@ def curve(
     with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         return learning_curves(
-            engine, source, chosen, learners, sizes, repeats, progress, ranking, given
+            engine,
+            source,
+            chosen,
+            learners,
+            sizes,
+            repeats,
+            progress,
+            ranking,
+            given,
+            asked_class(positive),
         )
 
 
@@ -410,6 +460,7 @@ def stream(
     batch: int = 10_000,
     window: int | None = None,
     measure: str = "zero_one",
+    positive: object = None,
     store: str | Path | None = None,
     name: str | None = None,
     replace: bool = False,
@@ -422,7 +473,8 @@ def stream(
     With a `window` the model is that of the last so many rows. The encoding is that of the first
     batch, new categories are added as they come. `learner` is a1de where none is given: it uses
     all that it counts, and chooses nothing once and for all. With a `store` the last model is kept.
-    A `SqlbnWarning` says where the loss has risen out of its band.
+    A `SqlbnWarning` says where the loss has risen out of its band. `positive` is the class that the
+    measures auc, aoprc and mcc are about, as in `evaluate`; the rarer one is by the first rows.
 
     >>> import pyarrow as pa
     >>> hands = pa.table({"suit": ["h", "s"] * 40, "wins": ["yes", "no"] * 40})
@@ -435,7 +487,7 @@ def stream(
     settings, chosen = split_options(target, learner or STREAM_LEARNER, options)
     settings.require_order("stream")
     progress = progress or (Progress() if quiet else ConsoleProgress())
-    how = StreamOptions(batch, window, measure)
+    how = StreamOptions(batch, window, measure, asked_class(positive))
     with DuckDBEngine(settings) as engine:
         if store is not None and name is not None:
             open_store(store).check_name(engine, name, replace)

@@ -328,7 +328,7 @@ def test_models_merge(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("learner", ["nb", "skdb", "a1de", "fanc"])
 def test_map_is_for_snb_alone(learner: str) -> None:
-    with pytest.raises(sqlbn.SqlbnError, match=f"--map is not for the learner .*{learner[-2:]}"):
+    with pytest.raises(sqlbn.SqlbnError, match=f"map=True is not for the learner .*{learner[-2:]}"):
         sqlbn.fit(letters(20), "y", learner, map=True)
 
 

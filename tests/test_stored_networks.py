@@ -78,7 +78,7 @@ def test_the_class_given_the_attributes_is_the_prediction(case: Case, way: str) 
 
 def test_back_off_cell_by_cell_is_divided_by_its_sum(fruit: pa.Table) -> None:
     with sqlbn.fit(fruit, target="kind", learner="kdb", k=2) as model:
-        with pytest.warns(SqlbnWarning, match=r"back off cell by cell .* --backoff parents"):
+        with pytest.warns(SqlbnWarning, match=r"back off cell by cell .* backoff='parents'"):
             found = network(model)
         for name in ("spots", "ripe"):
             seen = model.cpt(name).to_pylist()
@@ -276,8 +276,8 @@ def _interval(states: tuple[str, ...], value: float) -> int:
         ({}, "say which network: --bif FILE, or --store FILE --name NAME"),
         ({"bif": "a.bif", "store": "m.duckdb"}, "not both"),
         ({"bif": "a.bif", "name": "m"}, "not both"),
-        ({"store": "m.duckdb"}, "--store m.duckdb: say which of its models"),
-        ({"name": "m"}, "--name m: say which file"),
+        ({"store": "m.duckdb"}, "store='m.duckdb': say which of its models"),
+        ({"name": "m"}, "name='m': say which file"),
     ],
 )
 def test_which_network(words: dict[str, str], message: str) -> None:

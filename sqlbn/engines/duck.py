@@ -57,6 +57,9 @@ class DuckDBEngine:
 
     def _configure(self) -> None:
         self.execute("SET enable_progress_bar = false")
+        # Nothing is ever fetched from the network unasked; an extension that the user has installed
+        # (httpfs, for instance) is still loaded when a path needs it.
+        self.execute("SET autoinstall_known_extensions = false")
         self.execute(f"SET perfect_ht_threshold = {_PERFECT_HASH_BITS}")
         self.execute(f"SET temp_directory = {literal(str(self.scratch.folder))}")
         if self.settings.memory_limit is not None:
@@ -239,6 +242,12 @@ def translate(error: duckdb.Error) -> SqlbnError:
     damaged = ("magic bytes", "too small to be a parquet", "don't match", "corrupt", "thrift")
     if any(sign in lower for sign in damaged) or "snappy" in lower or "zstd" in lower:
         return SourceError(f"damaged Parquet file: {line}; write the file again")
+    absent = re.search(r'(\w+)\.duckdb_extension" not found', str(error))
+    if absent:
+        return SourceError(
+            f"this needs DuckDB's extension {absent[1]}, which is not installed, and sqlbn fetches "
+            f"nothing by itself; run INSTALL {absent[1]} in DuckDB once"
+        )
     if "no files found" in lower:
         return SourceError(f"{line}; check the path")
     if isinstance(error, duckdb.IOException):

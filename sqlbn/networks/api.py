@@ -14,6 +14,7 @@ import numpy as np
 from sqlbn.api import only_settings
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SqlbnWarning
+from sqlbn.lists import as_list, names_in
 from sqlbn.networks.inference import posterior
 from sqlbn.networks.likelihood import Likelihood, model_likelihood, network_likelihood
 from sqlbn.networks.network import Network
@@ -131,7 +132,8 @@ def query(
     import pyarrow as pa
 
     network = read_network(bif, store, name).network
-    asked = [of] if isinstance(of, str) else list(of)
+    known = {variable.name for variable in network.variables}
+    asked = names_in(as_list(of), known.__contains__)
     table = posterior(network, asked, given)
     columns: dict[str, Any] = {}
     names = cpt_columns(asked, ["probability"])
