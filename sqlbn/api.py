@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from sqlbn.evaluation.losses import Evaluation, check_measure
 from sqlbn.evaluation.positive import asked_class, positive_class, positive_of_rows
 from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import Pattern, learn
+from sqlbn.frames import with_target
 from sqlbn.learners.registry import LEARNER_OPTIONS, switch
 from sqlbn.lists import as_list, names_in, pairs_in, split_list
 from sqlbn.living.changing import Change
@@ -34,10 +35,12 @@ from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
 from sqlbn.sources.classless import told as told_target
 from sqlbn.sources.classless import with_class_of
+from sqlbn.sources.there import check_there
 from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
 from sqlbn.store.meta import decoded_meta
 from sqlbn.store.opening import as_folder
+from sqlbn.store.saving import check_not_read, store_model
 from sqlbn.store.spec import read_spec
 
 _SETTINGS = (
@@ -61,6 +64,11 @@ def _settings(options: dict[str, Any]) -> Settings:
         pairs = given["spark_conf"]
         given["spark_conf"] = tuple(pairs_in([pairs]) if isinstance(pairs, str) else pairs)
     return Settings(**{key: value for key, value in given.items() if value not in (None, [], ())})
+
+
+def engine_settings(options: Mapping[str, Any]) -> Settings:
+    """The engine's settings among keywords."""
+    return _settings(dict(options))
 
 
 def split_options(
@@ -138,7 +146,7 @@ def open_for_fit(
 
 def fit(
     data: Any,
-    target: str,
+    target: Any,
     learner: str | None = None,
     *,
     store: str | Path | None = None,
@@ -153,6 +161,7 @@ def fit(
 ) -> Model:
     """Learn a classifier of `target` from Parquet or CSV files, a database, Arrow or a data frame.
 
+    `target` names a column; or it is the labels, apart from a data frame or an array: `fit(X, y)`.
     `learner` is nb, tan, kdb, skdb, ande or one of its short names (a1de, a2de-sw, …), fan,
     superparent, one of the collections fanc, spc, spcr, tc and collection, snb, or one of the
     networks hgc, vfbn1 and vfbn2; without it skdb, or kdb where `k` is given. `options` are those
@@ -177,6 +186,7 @@ def fit(
     >>> model.predict(pa.table({"suit": ["s"]})).column("prediction").to_pylist()
     ['no']
     """
+    data, target = with_target(data, target)
     settings, chosen, pattern = _like(target, learner, options, like, same_structure)
     if store is not None and store_table is not None:
         raise OptionError("give store or store_table, not both")
@@ -184,17 +194,17 @@ def fit(
     if (store is None) != (name is None):
         raise OptionError("store and name go together: give both, or neither")
     progress = progress or (Progress() if quiet else ConsoleProgress())
+    check_there(settings, data)
     engine = opened_engine(settings, progress)
     try:
         if store is not None and name is not None:
-            open_store(store).check_name(engine, name, replace)
+            open_store(store).check_name(engine, name, replace, progress.note)
         source = open_for_fit(engine, data, chosen, pattern)
+        check_not_read(store, source)
         draft, spec = learn(engine, source, chosen, progress, pattern)
-        model = Model(engine, draft, spec)
         if store is not None and name is not None:
-            with progress.stage("store", f"storing {name!r} in {store}"):
-                model.save(store, name, replace)
-        return model
+            store_model(store, draft, spec, name, replace, progress)
+        return Model(engine, draft, spec)
     except BaseException:
         engine.close()
         raise
@@ -259,7 +269,9 @@ def _change(
     options: dict[str, Any],
 ) -> Change:
     progress = progress or (Progress() if quiet else ConsoleProgress())
-    with opened_engine(_settings(options), progress) as engine:
+    settings = _settings(options)
+    check_there(settings, data)
+    with opened_engine(settings, progress) as engine:
         return change_stored(
             engine,
             store,
@@ -317,7 +329,7 @@ def drop(store: str | Path, name: str) -> None:
 
 def evaluate(
     data: Any,
-    target: str,
+    target: Any,
     learner: str | None = None,
     *,
     test: Any = None,
@@ -330,6 +342,7 @@ def evaluate(
     """Losses of a learner on rows it has not seen: on `test` data, or by `folds`-fold
     cross-validation (10 where neither is given).
 
+    Labels may come apart: `evaluate(X, y, test=(X2, y2))`.
     Codebooks are learned from the training part only. Folds are stratified and depend on the seed
     and the data, not on the learner. `auc` and `aoprc` over folds are the mean of the folds that
     have them, by the weight of their rows; the other losses are those of all rows. These two and
@@ -356,7 +369,7 @@ def evaluate(
 
 def evaluate_parts(
     data: Any,
-    target: str,
+    target: Any,
     learner: str | None = None,
     *,
     test: Any = None,
@@ -369,8 +382,14 @@ def evaluate_parts(
     """What `evaluate` returns, and the same for every fold."""
     if test is not None and folds is not None:
         raise OptionError("give test files or folds, not both")
+    labelled, (data, target) = not isinstance(target, str), with_target(data, target)
+    if labelled and isinstance(test, tuple) and len(test) == 2:
+        test, named = with_target(*test)
+        if named != target:
+            raise OptionError(f"the labels of --test are {named!r}, those of the data {target!r}")
     settings, chosen = split_options(target, learner, options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
+    check_there(settings, data, test)
     with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         # Opened before the work: a wrong path should not cost a fit.
@@ -408,7 +427,7 @@ def as_sizes(given: str | int | Sequence[str | int]) -> list[int]:
 
 def curve(
     data: Any,
-    target: str,
+    target: Any,
     learners: str | Sequence[str],
     sizes: str | int | Sequence[str | int],
     *,
@@ -431,11 +450,13 @@ def curve(
     >>> [p.size for p in curve(hands, "wins", ["nb"], [10, 20], repeats=2)]
     [10, 20]
     """
+    data, target = with_target(data, target)
     learners, sizes = names_in(as_list(learners)), as_sizes(sizes)
     given = {key: options.pop(key) for key in LEARNER_OPTIONS & options.keys()}
     given = {key: value for key, value in given.items() if value not in (None, False)}
     settings, chosen = split_options(target, "nb", options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
+    check_there(settings, data)
     with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         return learning_curves(
@@ -454,7 +475,7 @@ def curve(
 
 def stream(
     data: Any,
-    target: str,
+    target: Any,
     learner: str | None = None,
     *,
     batch: int = 10_000,
@@ -484,14 +505,18 @@ def stream(
     if (store is None) != (name is None):
         raise OptionError("store and name go together: give both, or neither")
     check_measure(measure)
+    data, target = with_target(data, target)
     settings, chosen = split_options(target, learner or STREAM_LEARNER, options)
     settings.require_order("stream")
     progress = progress or (Progress() if quiet else ConsoleProgress())
     how = StreamOptions(batch, window, measure, asked_class(positive))
+    check_there(settings, data)
     with DuckDBEngine(settings) as engine:
         if store is not None and name is not None:
-            open_store(store).check_name(engine, name, replace)
-        following = Stream(engine, open_for_fit(engine, data, chosen), chosen, how, progress)
+            open_store(store).check_name(engine, name, replace, progress.note)
+        source = open_for_fit(engine, data, chosen)
+        check_not_read(store, source)
+        following = Stream(engine, source, chosen, how, progress)
         found = []
         for result in following.run():
             found.append(result)
@@ -500,8 +525,7 @@ def stream(
         for note in following.notes:
             warnings.warn(note, SqlbnWarning, stacklevel=2)
         if store is not None and name is not None and following.model is not None:
-            with progress.stage("store", f"storing {name!r} in {store}"):
-                open_store(store).save(*following.model, name, replace)
+            store_model(store, *following.model, name, replace, progress)
         return found
 
 

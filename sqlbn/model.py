@@ -14,6 +14,7 @@ from sqlbn.errors import OptionError, StoreError
 from sqlbn.evaluation.losses import Evaluation
 from sqlbn.evaluation.positive import asked_class, positive_class
 from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
+from sqlbn.frames import Output
 from sqlbn.lists import as_list, names_in
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, encoding_of, shape_of
@@ -156,21 +157,27 @@ class Model:
         data: Any,
         out: str | Path | None = None,
         *,
+        output: str = "arrow",
         progress: Progress | None = None,
         **options: Any,
-    ) -> pa.Table | Path:
+    ) -> Any:
         """The rows of `data` with `prediction` and one probability a class.
 
-        Written to `out` (Parquet or CSV) without passing through Python, else an Arrow table.
+        Written to `out` (Parquet or CSV) without passing through Python, and the path returned;
+        else the `output`: an "arrow" table, or a frame of "pandas" or "polars". Rows of a pandas
+        frame keep their index.
         `options`: `table`, `query`, `where` (which rows), `exclude` (columns not to carry
         through), `order_by` (columns; without it the order of the input is kept).
         """
+        if out is not None and output != "arrow":
+            raise OptionError(f"give --out or --output {output!r}, not both")
         if out is not None:
             self.write_predictions(data, out, progress=progress, **options)
             return Path(out)
-        sql, ordered = self._opened_prediction(data, **options)
+        shape = Output(output, data)
+        sql, ordered = self._opened_prediction(shape.data, **options)
         with self._scoring(progress, ordered):
-            return self._engine.lake.arrow(sql)
+            return shape.of(self._engine.lake.arrow(sql))
 
     def write_predictions(
         self,

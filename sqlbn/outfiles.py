@@ -27,6 +27,11 @@ def output_format(path: Path) -> str:
     return _FORMATS[path.suffix.lower()]
 
 
+def check_rows_file(out: str) -> None:
+    """An error where rows cannot be written to such a file."""
+    output_format(Path(out))
+
+
 def check_table_file(path: Path | None) -> None:
     """An error where a table of results cannot be written to such a file."""
     if path is None:

@@ -60,7 +60,8 @@ class ConsoleProgress(Progress):
         self._title, self._rows, self._total, self._done, self._drawn = "", 0, 0, 0, 0.0
 
     def note(self, text: str) -> None:
-        self._stream.write(f"· {text}\n")
+        clear = "\r\x1b[2K" if self._live else ""
+        self._stream.write(f"{clear}· {text}\n")
         self._stream.flush()
 
     def begin(self, title: str, rows: int, total: int) -> None:

@@ -18,6 +18,7 @@ from conftest import Run
 
 import sqlbn
 from sqlbn.errors import ColumnError, OptionError, SourceError
+from sqlbn.spelling import in_python
 
 N = 40
 GOOD = pa.table(
@@ -214,7 +215,9 @@ def test_the_program_prints_that_line_and_exits_with_1(name: str, tmp_path: Path
     assert done.stdout == ""
     lines = done.stderr.splitlines()
     assert len(lines) == 1, done.stderr
-    assert lines[0].startswith("sqlbn: " + line.format(tmp_path))
+    # The same line, with the options as a shell has them.
+    assert in_python(lines[0].removeprefix("sqlbn: ")).startswith(line.format(tmp_path))
+    assert not any(f"{key}=" in lines[0] for key in options)
     assert not (tmp_path / "models.duckdb").exists()
 
 
@@ -329,10 +332,10 @@ def test_a_type_that_cannot_be_an_attribute_is_left_out(values: list[Any], tmp_p
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        (pa.nulls(N, pa.string()), "left out, they are constant: odd .*--keep odd"),
+        (pa.nulls(N, pa.string()), "left out, they are constant: odd .*keep='odd'"),
         (pa.nulls(N), "left out"),
-        (pa.array([7] * N), "left out, they are constant: odd .*--keep odd"),
-        (pa.array([math.nan] * N), "left out, they are constant: odd .*--keep odd"),
+        (pa.array([7] * N), "left out, they are constant: odd .*keep='odd'"),
+        (pa.array([math.nan] * N), "left out, they are constant: odd .*keep='odd'"),
     ],
 )
 def test_a_column_that_says_nothing_is_left_out(values: pa.Array, words: str) -> None:

@@ -370,7 +370,7 @@ def test_the_program_changes_models(run: Run, parts: list[str], tmp_path: Path) 
     said = run("merge", "m", "n", "--name", "both", "-q")
     assert (said.returncode, said.stdout) == (0, "")
     models = json.loads(run("models", "--json").stdout)
-    assert models["both"]["rows"] == "200"
+    assert models["both"]["rows"] == 200
 
 
 def test_the_program_streams(run: Run, parts: list[str], tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def demo(
         for loss, value in result.losses.items():
             say(f"{loss:9} {value:.4f}")
         say(f"\n$ sqlbn predict adult {data} --store {store}")
-        scored = model.predict(data).slice(0, 5)  # type: ignore[union-attr]
+        scored = model.predict(data).slice(0, 5)
         shown = scored.select(["age", "occupation", "class", "prediction", "p_>50K"]).to_pylist()
         for row in shown:
             say("  ".join(f"{key}={value}" for key, value in row.items()))

@@ -11,7 +11,8 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.json_text import json_text
 from sqlbn.lists import listed
-from sqlbn.outfiles import check_new_folder
+from sqlbn.outfiles import check_new_folder, check_rows_file
+from sqlbn.sources.there import check_there
 
 
 @opt.reading
@@ -45,8 +46,9 @@ def predict(
 ) -> None:
     """Score rows: input columns, the prediction, a probability for each class."""
     rows_of = {key: options.pop(key) for key in ("where", "table", "query") if key in options}
-    if out is not None and options.get("engine") == "spark":
-        check_new_folder(out)  # before Spark is started for it
+    check_there(api.engine_settings(options), data)
+    if out is not None:  # before an engine is started for it
+        (check_new_folder if options.get("engine") == "spark" else check_rows_file)(out)
     with api.load(store, name, progress=STATE.progress(), **options) as model:
         rows = model.write_predictions(
             data,

@@ -67,8 +67,8 @@ class DuckDBEngine:
             self.execute(f"SET memory_limit = '{size} bytes'")
         if self.settings.disk_bytes is not None:
             self.execute(f"SET max_temp_directory_size = '{self.settings.disk_bytes} bytes'")
-        if self.settings.threads is not None:
-            self.execute(f"SET threads = {int(self.settings.threads)}")
+        if (threads := self.settings.used_threads) is not None:
+            self.execute(f"SET threads = {threads}")
 
     # -- running ---------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@ from sqlbn.networks.reading import is_stored, read_network, stored_model
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.report.graphs import check_drawing, draw_network
 from sqlbn.sources import Source, open_source
+from sqlbn.sources.there import check_there
 from sqlbn.store.spec import cpt_columns
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def score(
     started = time.perf_counter()
     stored = is_stored(bif, store, name)
     progress = progress or (Progress() if quiet else ConsoleProgress())
-    with DuckDBEngine(only_settings(settings)) as engine:
+    chosen = only_settings(settings)
+    check_there(chosen, data)
+    with DuckDBEngine(chosen) as engine:
         source = open_source(engine, data, table=table, query=query, where=where)
         if stored:
             found, variables, arcs = _score_stored(engine, store, name, source, progress)
