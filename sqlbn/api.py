@@ -32,6 +32,7 @@ from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
 from sqlbn.sources.classless import told as told_target
 from sqlbn.sources.classless import with_class_of
+from sqlbn.sources.csv_types import Trained, Types
 from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
 from sqlbn.store.opening import as_folder
@@ -115,12 +116,16 @@ def _like(
 
 
 def open_for_fit(
-    engine: DuckDBEngine, data: Any, options: FitOptions, pattern: Pattern | None = None
+    engine: DuckDBEngine,
+    data: Any,
+    options: FitOptions,
+    pattern: Pattern | None = None,
+    trained: Types | None = None,
 ) -> Source:
-    """The source that these options speak of."""
+    """The source that these options speak of; CSV columns as they are `trained`."""
     used: Callable[[str], bool] = options.uses
     if pattern is not None:
-        used = pattern.encoding.uses
+        used, trained = pattern.encoding.uses, pattern.encoding.trained
     source = open_source(
         engine,
         data,
@@ -128,6 +133,7 @@ def open_for_fit(
         query=options.query,
         where=options.where,
         used=used,
+        trained=trained,
     )
     return with_class_of(source, options.target)
 
@@ -357,7 +363,8 @@ def evaluate_parts(
     with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         # Opened before the work: a wrong path should not cost a fit.
-        tested = open_for_fit(engine, test, chosen) if test is not None else None
+        trained = {name: Trained(kind) for name, kind in source.columns.items()}
+        tested = open_for_fit(engine, test, chosen, trained=trained) if test is not None else None
         if tested is None:
             return cross_validate(engine, source, chosen, 10 if folds is None else folds, progress)
         draft, spec = learn(engine, source, chosen, progress)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.scoring.query import prediction_sql
 from sqlbn.sources import Source, open_source
+from sqlbn.sources.relation import ROW
 from sqlbn.store import open_store
 from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.shape import Shape
@@ -165,8 +167,8 @@ class Model:
         if out is not None:
             self.write_predictions(data, out, progress=progress, **options)
             return Path(out)
-        sql, ordered = self._opened_prediction(data, **options)
-        with self._scoring(progress, ordered):
+        sql, settled = self._opened_prediction(data, **options)
+        with self._scoring(progress, settled):
             return self._engine.lake.arrow(sql)
 
     def write_predictions(
@@ -176,18 +178,18 @@ class Model:
         to_file = str(out) != "-"
         if to_file:
             self._engine.lake.check_target(str(out))
-        sql, ordered = self._opened_prediction(data, out=Path(out) if to_file else None, **options)
-        with self._scoring(progress, ordered):
+        sql, settled = self._opened_prediction(data, out=Path(out) if to_file else None, **options)
+        with self._scoring(progress, settled):
             if to_file:
                 return self._engine.lake.write(sql, str(out))
             return _write_to_stdout(self._engine, sql)
 
     @contextmanager
-    def _scoring(self, progress: Progress | None, ordered: bool) -> Iterator[None]:
+    def _scoring(self, progress: Progress | None, settled: bool) -> Iterator[None]:
         with (
             (progress or Progress()).stage("predict", "scoring"),
             self._engine.lake.joins_as_written(),
-            self._engine.lake.in_order(ordered),
+            self._engine.lake.in_order(settled),
         ):
             yield
 
@@ -202,8 +204,16 @@ class Model:
         exclude: Sequence[str] = (),
         order_by: Sequence[str] = (),
     ) -> tuple[str, bool]:
-        source = open_source(self._engine, data, table=table, query=query, where=where)
         self._spec.require_class()
+        source = open_source(
+            self._engine,
+            data,
+            table=table,
+            query=query,
+            where=where,
+            trained=self._spec.trained(),
+            places=True,
+        )
         source = rescannable(self._engine, self._spec, source)
         if out is not None and any(is_same(out, file.path) for file in source.files):
             raise OptionError(f"--out {out} is a file that is read; write to another")
@@ -214,8 +224,9 @@ class Model:
             exclude=exclude,
             order_by=order_by,
             dialect=self._engine.lake.dialect,
+            in_order=self._engine.lake.keeps_order,
         )
-        return sql, source.ordered or bool(order_by)
+        return sql, source.ordered or source.has_places
 
     def evaluate(
         self,
@@ -228,8 +239,15 @@ class Model:
         where: str | None = None,
     ) -> Evaluation:
         """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`."""
-        source = open_source(self._engine, data, table=table, query=query, where=where)
         self._spec.require_class()
+        source = open_source(
+            self._engine,
+            data,
+            table=table,
+            query=query,
+            where=where,
+            trained=self._spec.trained(),
+        )
         return evaluate_source(self._draft, self._spec, source, weight, ranking)
 
     def update(self, data: Any, **options: Any) -> Change:
@@ -317,20 +335,27 @@ def prediction_statement(
     exclude: Sequence[str] = (),
     order_by: Sequence[str] = (),
     dialect: Dialect = DUCKDB,
+    in_order: bool = True,
 ) -> str:
-    """The query that `predict` runs, over the model's tables in a schema (None: the one in USE)."""
+    """The query that `predict` runs, over the model's tables in a schema (None: the one in USE).
+
+    `in_order`: rows come out in the order they have in the source, or sorted by `order_by` and then
+    so. Sorting by their places costs a fifth of a scan, one thread instead of two nearly a half.
+    """
     left_out = [source.column(name, "--exclude column") for name in exclude]
-    if left_out:
-        columns = {c: t for c, t in source.columns.items() if c not in left_out}
-        items = ", ".join(map(identifier, columns))
-        source = Source(f"({source.select(items)})", columns, source.label)
+    columns = {c: t for c, t in source.columns.items() if c not in left_out}
+    source = replace(source, columns=columns)
     check_input(spec, source)
-    scorer = spec.scorer(prefix, source.columns, dialect=dialect)
-    sql = prediction_sql(scorer, source.filtered_relation)
-    if not order_by:
-        return sql
-    names = ", ".join(identifier(source.column(n, "--order-by column")) for n in order_by)
-    return f"SELECT * FROM ({sql}) ORDER BY {names}"
+    order = [identifier(source.column(n, "--order-by column")) for n in order_by]
+    scorer = spec.scorer(prefix, columns, dialect=dialect)
+    if in_order:
+        sql = prediction_sql(scorer, source.in_places(columns))
+        return f"SELECT * EXCLUDE ({ROW}) FROM ({sql}) ORDER BY {', '.join([*order, ROW])}"
+    relation = source.filtered_relation
+    if left_out:
+        relation = f"({source.select(', '.join(map(identifier, columns)))})"
+    sql = prediction_sql(scorer, relation)
+    return f"SELECT * FROM ({sql}) ORDER BY {', '.join(order)}" if order else sql
 
 
 def _write_to_stdout(engine: DuckDBEngine, sql: str) -> int:
