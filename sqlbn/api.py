@@ -35,6 +35,7 @@ from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
 from sqlbn.sources.classless import told as told_target
 from sqlbn.sources.classless import with_class_of
+from sqlbn.sources.csv_types import Trained, Types
 from sqlbn.sources.there import check_there
 from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
@@ -127,12 +128,16 @@ def _like(
 
 
 def open_for_fit(
-    engine: DuckDBEngine, data: Any, options: FitOptions, pattern: Pattern | None = None
+    engine: DuckDBEngine,
+    data: Any,
+    options: FitOptions,
+    pattern: Pattern | None = None,
+    trained: Types | None = None,
 ) -> Source:
-    """The source that these options speak of."""
+    """The source that these options speak of; CSV columns as they are `trained`."""
     used: Callable[[str], bool] = options.uses
     if pattern is not None:
-        used = pattern.encoding.uses
+        used, trained = pattern.encoding.uses, pattern.encoding.trained
     source = open_source(
         engine,
         data,
@@ -140,6 +145,7 @@ def open_for_fit(
         query=options.query,
         where=options.where,
         used=used,
+        trained=trained,
     )
     return with_class_of(source, options.target)
 
@@ -393,7 +399,8 @@ def evaluate_parts(
     with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         # Opened before the work: a wrong path should not cost a fit.
-        tested = open_for_fit(engine, test, chosen) if test is not None else None
+        trained = {name: Trained(kind) for name, kind in source.columns.items()}
+        tested = open_for_fit(engine, test, chosen, trained=trained) if test is not None else None
         asked = asked_class(positive)
         if tested is None:
             number = 10 if folds is None else folds

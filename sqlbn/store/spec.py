@@ -23,6 +23,7 @@ from sqlbn.scoring.query import Scorer
 from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.scoring.superparents import SuperParents
 from sqlbn.sources.classless import NO_CLASS
+from sqlbn.sources.csv_types import Trained
 from sqlbn.store.supers import read_supers
 from sqlbn.store.terms import read_collected
 from sqlbn.templates import render
@@ -157,6 +158,15 @@ class ModelSpec:
             share=literal(smoothing.share_of(n_values)),
         )
         return table if self.has_class else f"SELECT * EXCLUDE (class) FROM ({table})"
+
+    def trained(self, of_all: bool = False) -> dict[str, Trained]:
+        """The types of the columns that prediction looks at, or `of_all`, and of the target."""
+        used = range(len(self.books)) if of_all else self.scorer(None).used
+        types = {
+            book.name: Trained(book.sql_type, book.kind == "numeric" and v in used)
+            for v, book in enumerate(self.books)
+        }
+        return {**types, self.target.name: Trained(self.target.sql_type)}
 
     def position(self, attribute: str) -> int:
         """The position of a selected attribute by its name."""
