@@ -186,7 +186,7 @@ def _fitted(
 
 def _with(options: FitOptions, encoding: Discretisation) -> FitOptions:
     bins = encoding.bins if encoding.method == "ef" else None
-    return replace(options, discretise=encoding.method, bins=bins, encodings=None)
+    return replace(options, discretise=encoding.method, bins=bins, encodings=())
 
 
 def _tell(trial: Trial, loss: Loss, progress: Progress) -> None:

@@ -112,6 +112,7 @@ def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dic
         "backoff": options.smoothing.backoff,
         "estimate": options.smoothing.estimate,
         "missing": options.smoothing.missing,
+        "unseen": options.smoothing.unseen,
         "weight": options.weight or "",
         "weight_bits": training.weights.fraction_bits if training.weights is not None else "",
         "weight_kind": training.weights.kind if training.weights is not None else "",

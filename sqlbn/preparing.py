@@ -25,6 +25,7 @@ from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
+from sqlbn.sources.csv_types import Trained
 from sqlbn.sources.relation import staged
 from sqlbn.store.spec import probability_names
 
@@ -98,6 +99,12 @@ class Encoding:
     def uses(self, name: str) -> bool:
         """Whether a column matters."""
         return name in (self.class_book.name, self.weight, *(b.name for b in self.books))
+
+    @property
+    def trained(self) -> dict[str, Trained]:
+        """The columns' types."""
+        books = (self.class_book, *self.books)
+        return {b.name: Trained(b.sql_type, b.kind == "numeric") for b in books}
 
 
 def training_rows(

@@ -172,7 +172,8 @@ def fixed_loss(
 ) -> float:
     """The loss by leave-one-out of a model in which nothing is chosen."""
     depth = max((counts.depth(position) for position in counts.families), default=0)
-    passes = LeaveOneOut(counts, order, class_counts, smoothing, companions(loss), only_whole=True)
+    losses = companions(loss)
+    passes = LeaveOneOut(counts, order, class_counts, smoothing, losses, only_whole=True)
     return float(passes.surface([depth])[loss][0, -1])
 
 

@@ -113,6 +113,7 @@ class Model:
     parents: dict[int, tuple[int, ...]]
     m: Fraction
     backoff: str
+    unseen: str  # 'neutral' or 'smoothed'
     rows: tuple[tuple[Codes, int, float], ...] = ()  # the coded training rows one by one
     weight_kind: str = "frequency"
 
@@ -132,6 +133,7 @@ def fit(
     k: int = 2,
     m: float = 1.0,
     backoff: str = "cell",
+    unseen: str = "neutral",
     bins: int = 5,
     weight: str | None = None,
     categorical: Collection[str] = (),
@@ -181,6 +183,7 @@ def fit(
         parents,
         Fraction(m),
         backoff,
+        unseen,
         tuple(coded),
         weight_kind,
     )
@@ -264,6 +267,8 @@ def factor(
     """P(x_i | pa, y) for each y, with at most depth parents."""
     c = range(len(model.classes))
     x = codes[i]
+    if model.unseen == "neutral" and not any(n["x", i, x, (), y] for y in c):
+        return [Fraction(1)] * len(c)  # no row has the value: it says nothing
     pa: Codes = ()
     for level in range(1, min(depth, len(model.parents[i])) + 1):
         deeper = tuple(codes[j] for j in model.parents[i][:level])

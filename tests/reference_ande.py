@@ -155,6 +155,8 @@ def super_parents(ande: Ande, n: Cells, used: Subset, codes: Codes) -> list[Subs
 def score(ande: Ande, n: Cells, codes: Codes) -> list[Fraction]:
     """P(y | x) for each y."""
     used = remaining(ande, n, codes)
+    if ande.model.unseen == "neutral":  # what no row has is neither super parent nor child
+        used = tuple(i for i in used if sum(by_class(ande, n, (i,), codes)) > 0)
     total = [Fraction(0)] * len(ande.classes)
     for s in super_parents(ande, n, used, codes):
         term = [ande.weights[s] * p for p in joint_estimate(ande, n, s, codes)]

@@ -39,7 +39,7 @@ CHAIN = {
     "m": "1e0",
     "share": "0.25e0",
     "present": [],
-    "silent": [],
+    "ignored": [],
 }
 SPARSE_TERM = {
     **{
@@ -60,8 +60,10 @@ LOO = {
     "position": 3,
     "m": "1e0",
     "share": "0.25e0",
+    "backs_off": True,
     "importance": False,
-    "seen": "n",
+    "seen": "list_sum(n)",
+    "value": None,
 }
 
 # title -> (template, values)
@@ -119,7 +121,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "back-off by parents": ("chain_factor", {**CHAIN, "role": "parents"}),
     "no back-off, missing values ignored": (
         "chain_factor",
-        {**CHAIN, "role": "parents", "present": ["c0 <> 2", "c1 <> 3"], "silent": [3]},
+        {**CHAIN, "role": "parents", "present": ["c0 <> 2", "c1 <> 3"], "ignored": [3]},
     ),
     "a block of two attributes and the class": (
         "count_block",
@@ -186,6 +188,18 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "parents": "0",
             "lower_cell": "0",
             "lower": None,
+            "backs_off": False,
+            "slots": [{"name": "r_1", "at": "(y + 1) % 2"}],
+        },
+    ),
+    "leave-one-out ratios of a value alone that is neutral where no other row has it": (
+        "loo_sparse",
+        {
+            **LOO,
+            "cell": "((key // 6 % 3)::UINTEGER)",
+            "parents": "0",
+            "lower_cell": "0",
+            "lower": None,
             "slots": [{"name": "r_1", "at": "(y + 1) % 2"}],
         },
     ),
@@ -210,7 +224,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "lower": "loo_6",
             "slots": [{"name": "r_1", "estimate": "q_1", "at": "(y + 1) % 2"}],
             "importance": True,
-            "seen": "t",
+            "seen": "least(list_sum(t), everywhere)",
+            "value": "(key // 6 % 3)",
         },
     ),
     "the first batch of a leave-one-out pass": (

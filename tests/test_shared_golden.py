@@ -60,7 +60,7 @@ def check(shared: Path, name: str, folder: Path) -> None:
     train, test = split(shared, wanted["file"], folder)
     for k in range(wanted["kmax"] + 1):
         with sqlbn.fit(
-            train, wanted["target"], "kdb", k=k, columns=names, categorical=names
+            train, wanted["target"], "kdb", k=k, columns=names, categorical=names, unseen="smoothed"
         ) as model:
             ranked = sorted(model.attributes.to_pylist(), key=lambda row: row["rank"])
             assert [row["attribute"] for row in ranked] == names
@@ -88,7 +88,8 @@ def test_naive_bayes_is_kdb_without_parents(shared: Path, name: str, tmp_path: P
     wanted = golden(shared, name)
     names = [a["attribute"] for a in wanted["attributes"]]
     train, test = split(shared, wanted["file"], tmp_path)
-    with sqlbn.fit(train, wanted["target"], "nb", columns=names, categorical=names) as model:
+    options = {"columns": names, "categorical": names, "unseen": "smoothed"}
+    with sqlbn.fit(train, wanted["target"], "nb", **options) as model:
         losses = model.evaluate(test).losses
     for loss, value in wanted["test"]["kdb:0"].items():
         assert losses[loss] == pytest.approx(value, abs=LOSSES)

@@ -384,6 +384,7 @@ def _check_mergeable(model: LivingModel, other: LivingModel) -> None:
             raise StoreError(
                 f"{a.name!r} is {a.sql_type} in one model and {b.sql_type} in the other: {remedy}"
             )
+    _check_same_unseen(one, two)
     for key in ("learner", "options", "m", "backoff", "estimate", "missing", "weight"):
         if one.meta[key] != two.meta[key] and not _same_options(key, one, two):
             raise StoreError(
@@ -395,6 +396,16 @@ def _check_mergeable(model: LivingModel, other: LivingModel) -> None:
         raise StoreError(
             f"the models take the weights of {one.meta['weight']!r} as {kinds[0]} and {kinds[1]}: "
             f"{remedy}"
+        )
+
+
+def _check_same_unseen(one: ModelSpec, two: ModelSpec) -> None:
+    """An error where unseen values are neutral in one model; early models do not say."""
+    a, b = one.smoothing.unseen, two.smoothing.unseen
+    if a != b:
+        raise StoreError(
+            f"unseen values are {a} in one model and {b} in the other: fit one with --unseen of "
+            "the other"
         )
 
 

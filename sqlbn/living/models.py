@@ -40,6 +40,7 @@ def options_of(spec: ModelSpec) -> FitOptions:
         learner=meta["learner"],
         m=smoothing.m,
         backoff="cell" if smoothing.backoff == "none" else smoothing.backoff,
+        unseen=smoothing.unseen,
         weight=meta["weight"] or None,
         weight_kind=meta.get("weight_kind") or None,
         where=meta["where"] or None,

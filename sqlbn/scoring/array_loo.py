@@ -42,7 +42,8 @@ class ArrayLoo:
         smoothing: Smoothing,
     ) -> None:
         self._families, self._order, self._cards = families, order, encoded.cards
-        self._m, self._by_parents = smoothing.m, smoothing.left_out_by_parents
+        self._m, self._neutral = smoothing.m, smoothing.is_neutral
+        self._by_parents = smoothing.left_out_by_parents
         self._n_classes = len(class_counts)
         names = [encoded.column(v) for v in range(len(encoded.cards))]
         weights = ["w"] if encoded.weighted else []
@@ -109,10 +110,16 @@ class ArrayLoo:
         cells = _numbered(parents * card + self._codes[position])
         left, around = self._left(cells), self._left(parents)
         estimates = (left + self._m / card) / (around + self._m)
-        if before is not None:
-            seen = (around if self._by_parents else left).sum(axis=1, keepdims=True) > 0
-            estimates = np.where(seen, estimates, before.estimates)
-        return Level(depth, parents, estimates, self._against_own(np.log(estimates)))
+        others = left.sum(axis=1, keepdims=True) > 0
+        if before is None:
+            # A value that only the row itself has says nothing.
+            is_seen = others | (not self._neutral)
+            estimates = np.where(is_seen, estimates, 1.0)
+        else:
+            is_seen = before.is_seen
+            used = around.sum(axis=1, keepdims=True) > 0 if self._by_parents else others
+            estimates = np.where(used & is_seen, estimates, before.estimates)
+        return Level(depth, parents, estimates, self._against_own(np.log(estimates)), is_seen)
 
     def _left(self, cells: Array) -> Array:
         """For every row the classes of the others in its cell."""
@@ -132,10 +139,16 @@ class ArrayLoo:
 
 
 class Level:
-    """One attribute with some of its parents: cells of these, P(x | parents, class), log ratios."""
+    """One attribute with some of its parents: cells of these, P(x | parents, class), log ratios.
 
-    def __init__(self, depth: int, parents: Array, estimates: Array, logs: Array) -> None:
+    `is_seen`: whether the value is one where the row is left out.
+    """
+
+    def __init__(
+        self, depth: int, parents: Array, estimates: Array, logs: Array, is_seen: Array
+    ) -> None:
         self.depth, self.parents, self.estimates, self.logs = depth, parents, estimates, logs
+        self.is_seen = is_seen
 
 
 def _numbered(keys: Array) -> Array:

@@ -276,14 +276,20 @@ class AverageLoo:
         )
 
     def _term(self, place: int, j: int) -> str:
-        """The logarithm of an attribute given a super parent."""
-        own = self._own(j, "s") if self._importance else None
-        if own is None:
-            return f"f{place}.l_{j}"
-        share = self._averaged.m / self._tables.radices[self._order[place]]
-        changed = f"ln((f{place}.n - s.w) + {literal(share)}) - s.above"
-        counted = " AND ".join(filter(None, (own, f"f{place}.n <> {literal(NO_COUNT)}")))
-        return f"(f{place}.l_{j} + CASE WHEN {counted} THEN {changed} ELSE 0 * f{place}.n END)"
+        """The logarithm of an attribute given a super parent; 0 of a value that is unseen."""
+        found, own = f"f{place}.l_{j}", self._own(j, "s")
+        if not self._importance:
+            return found
+        zero = f"0 * f{place}.n"
+        if own is not None:
+            share = self._averaged.m / self._tables.radices[self._order[place]]
+            changed = f"ln((f{place}.n - s.w) + {literal(share)}) - s.above"
+            counted = " AND ".join(filter(None, (own, f"f{place}.n <> {literal(NO_COUNT)}")))
+            found = f"({found} + CASE WHEN {counted} THEN {changed} ELSE {zero} END)"
+        if not self._averaged.neutral:
+            return found
+        nothing = f"{zero} + 0 * f{place}.l_{j}"
+        return f"CASE WHEN s.w < f{place}.alone THEN {found} + {zero} ELSE {nothing} END"
 
     def _rows_sql(self, first: int, stop: int, columns: Sequence[str], never: int) -> str:
         """A chunk of rows; g<i> is the prefix from which on attribute i is implied."""

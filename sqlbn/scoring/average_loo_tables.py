@@ -167,12 +167,27 @@ class AverageLooTables:
         joined = {name: np.concatenate([other[name] for other in others]) for name in others[0]}
         return np.concatenate(keys), np.concatenate(logs), joined
 
-    def _child_logs(self, attribute: int) -> tuple[Array, Array, Array]:
-        """Keys, logs and own counts of an attribute given each super parent without it."""
+    def _unseen(self, attribute: int) -> Array:
+        """Whether a value is left out with the row: by value and class of the row.
+
+        Its logarithm is then 0 for every super parent, as it is none itself. Of importances only
+        the row knows: see `alone`.
+        """
+        counts = self._counts.array_of((attribute,))
+        left = counts.sum(axis=1, keepdims=True) - np.minimum(counts, 1.0)
+        found: Array = (left <= 0) & self._averaged.neutral & (not self._importance)
+        return found
+
+    def _child_logs(self, attribute: int) -> tuple[Array, Array, dict[str, Array]]:
+        """Keys and logs of an attribute given each super parent that does not contain it.
+
+        And for importances the row's own counts, and the weight of a row that is `alone`.
+        """
         keys, logs = [np.zeros(0, np.int64)], [np.zeros((0, self._n_classes))]
-        counts = [np.zeros(0)]
+        counts, alone = [np.zeros(0)], [np.zeros(0)]
+        totals = self._counts.array_of((attribute,)).sum(axis=1).astype(float)
         share = self._m / self._cards[attribute]
-        frequency = self._frequency[attribute]
+        frequency, unseen = self._frequency[attribute], self._unseen(attribute)
         for turn in self._turns:
             if attribute in turn.subset:
                 continue
@@ -189,9 +204,12 @@ class AverageLooTables:
                 self._bound_own(log - rare[:, None], y, ends)
                 own = np.zeros(len(at))
             keys.append(turn.numbers[place[at], y] * self._cards[attribute] + codes)
-            logs.append(self._by_slot(log, own, y) - rare[:, None])
+            found = self._by_slot(log, own, y) - rare[:, None]
+            logs.append(np.where(unseen[codes, y][:, None], 0.0, found))
             counts.append(n.astype(float))
-        return np.concatenate(keys), np.concatenate(logs), np.concatenate(counts)
+            alone.append(totals[codes] if self._averaged.neutral else np.full(len(at), np.inf))
+        counted = {"n": np.concatenate(counts), "alone": np.concatenate(alone)}
+        return np.concatenate(keys), np.concatenate(logs), counted if self._importance else {}
 
     def _own_log(self, n: Array, above: Array, w: Array | float, share: float) -> Array:
         """ln P'(x | super parent, y) of a row's own class without a row of that weight."""
@@ -224,11 +242,11 @@ class AverageLooTables:
         return self._put(without_gaps(keys, columns, self._n_keys, -self.away))
 
     def _make_child(self, attribute: int) -> str:
-        keys, logs, counts = self._child_logs(attribute)
+        keys, logs, counted = self._child_logs(attribute)
         if not self._importance:
             self._bound(logs)
         card, rank = self._cards[attribute], {v: r for r, v in enumerate(self._order)}
-        all_keys, all_logs, all_counts = [keys], [logs], [counts]
+        all_keys, all_logs, n_super = [keys], [logs], 0
         for turn in self._turns:
             if attribute in turn.subset:
                 at, y = np.nonzero(turn.numbers >= 0)
@@ -237,9 +255,12 @@ class AverageLooTables:
                 comes_in = max(turn.subset, key=rank.__getitem__) == attribute
                 own = np.full((len(at), self._n_classes), self.away if comes_in else 0.0)
                 all_logs.append(own)
-                all_counts.append(np.full(len(at), NO_COUNT))
+                n_super += len(at)
         keys, logs = np.concatenate(all_keys), np.concatenate(all_logs)
-        counted = {"n": np.concatenate(all_counts)} if self._importance else {}
+        # A super parent itself is counted elsewhere.
+        gaps = {"n": NO_COUNT, "alone": np.inf}
+        for name, values in counted.items():
+            counted[name] = np.append(values, np.full(n_super, gaps[name]))
         n_keys = self.n_numbers * card
         if n_keys * self._n_classes > _COMPLETE_VALUES:
             return self._put({"key": keys.astype(np.int64), **counted, **by_class("l", logs)})
@@ -247,7 +268,7 @@ class AverageLooTables:
         complete = np.zeros((n_keys, self._n_classes))
         complete[keys] = logs
         for name, values in counted.items():
-            counted[name] = np.full(n_keys, NO_COUNT)
+            counted[name] = np.full(n_keys, gaps[name])
             counted[name][keys] = values
         columns = {"key": np.arange(n_keys, dtype=np.uint32), **counted}
         return self._put(columns | by_class("l", complete))

@@ -79,15 +79,15 @@ def slot_classes(n_classes: int, rotated: bool) -> Array:
     return found
 
 
-def loo_ratios(
-    counts: Array, m: float, rotated: bool, by_parents: bool = False, w: Array | float = 1.0
-) -> Array:
+def loo_ratios(counts: Array, smoothing: Smoothing, rotated: bool, w: Array | float = 1.0) -> Array:
     """P'(x | pa, class of slot) / P'(x | pa, y) for every cell (x, parents, y), slots last.
 
     `counts` has axes value, parents in order, class. P' are the estimates without a row of weight
     `w` (of each cell, or one number) in class y, with back-off to fewer parents where nothing of
-    the value would be left; `by_parents`: where nothing with the parents' values would be.
+    the value would be left, or nothing with the parents' values. Where unseen values are neutral,
+    one that no other row has says nothing of the class.
     """
+    m, by_parents = smoothing.m, smoothing.left_out_by_parents
     n_values, n_classes = counts.shape[0], counts.shape[-1]
     classes = slot_classes(n_classes, rotated)
     best: Array | None = None
@@ -103,21 +103,29 @@ def loo_ratios(
             ratios = np.where((seen - w > 0)[..., None], ratios, best)
         best = ratios
     assert best is not None
+    if smoothing.is_neutral:
+        best = np.where((_totals(counts) - w > 0)[..., None], best, 1.0)
     best[..., classes == np.arange(n_classes)[:, None]] = 1.0
     best[counts == 0] = 1.0  # keys that no row has
     return best
 
 
-def importance_columns(
-    counts: Array, m: float, rotated: bool, by_parents: bool
-) -> dict[str, Array]:
+def _totals(counts: Array) -> Array:
+    """How often each value occurs at all, along the axes of the counts."""
+    found: Array = counts.sum(axis=tuple(range(1, counts.ndim)), keepdims=True)
+    return found
+
+
+def importance_columns(counts: Array, smoothing: Smoothing, rotated: bool) -> dict[str, Array]:
     """The columns that `ratio_sql` reads, of every cell (x, parents, y)."""
-    n_classes = counts.shape[-1]
+    n_classes, m, by_parents = counts.shape[-1], smoothing.m, smoothing.left_out_by_parents
     cells = counts.astype(float)
     parents = np.broadcast_to(cells.sum(axis=0, keepdims=True), cells.shape)
     alone = (parents if by_parents else cells).sum(axis=-1, keepdims=True)
+    if by_parents and smoothing.is_neutral:
+        alone = np.minimum(alone, _totals(counts))
     # Of several classes none can be a single row.
-    last = loo_ratios(counts, m, rotated, by_parents, alone)
+    last = loo_ratios(counts, smoothing, rotated, alone)
     last[cells < alone] = 1.0
     estimates = (cells + m / cells.shape[0]) / (parents + m)
     others = estimates[..., slot_classes(n_classes, rotated)]
@@ -158,7 +166,7 @@ class LooTables:
         self, counts: FamilyCounts, total: float, smoothing: Smoothing, rotated: bool
     ) -> None:
         self._counts, self._total, self._rotated = counts, total, rotated
-        self._m, self._by_parents = smoothing.m, smoothing.left_out_by_parents
+        self._smoothing, self._m = smoothing, smoothing.m
         self._importance = counts.encoded.importance
         self._engine = counts.draft.engine
         self._tables: dict[tuple[int, int], LooTable] = {}
@@ -212,13 +220,21 @@ class LooTables:
         counts, cells = self._counts.array(position, level), self._counts.cells(position, level)
         columns = {"key": np.arange(cells, dtype=np.uint32)}
         if self._importance:
-            columns |= importance_columns(counts, self._m, self._rotated, self._by_parents)
+            columns |= importance_columns(counts, self._smoothing, self._rotated)
             return self._put(pa.table(columns), self._most(position))
-        ratios = loo_ratios(counts, self._m, self._rotated, self._by_parents)
+        ratios = loo_ratios(counts, self._smoothing, self._rotated)
         flat = ratios.reshape(cells, len(self._slots))
         columns |= {f"r_{j}": np.ascontiguousarray(flat[:, i]) for i, j in enumerate(self._slots)}
         bound = float(np.abs(np.log(flat)).max()) if flat.size else 0.0
         return self._put(pa.table(columns), bound)
+
+    @property
+    def _seen_sql(self) -> str:
+        """What must be more than the row for a level to be used, of lists of counts by class."""
+        if not self._smoothing.left_out_by_parents:
+            return "list_sum(n)"
+        # Where a value is unseen when the row is out, no parents say anything of it.
+        return "least(list_sum(t), everywhere)" if self._smoothing.is_neutral else "list_sum(t)"
 
     def _most(self, position: int) -> float:
         """A bound on |ln r| of an attribute, whatever its counts and the weight of a row."""
@@ -256,6 +272,7 @@ class LooTables:
             lower_cell=packed_sql([codes[v] for v in used[:-1]], radices[:-1]),
             y=codes[counts.encoded.class_variable],
             lower=lower,
+            backs_off=lower is not None or self._smoothing.is_neutral,
             n_classes=counts.n_classes,
             slots=[
                 {
@@ -266,7 +283,8 @@ class LooTables:
                 for j in self._slots
             ],
             importance=self._importance,
-            seen="t" if self._by_parents else "n",
+            seen=self._seen_sql,
+            value=codes[position] if "everywhere" in self._seen_sql else None,
             counts=counts.table,
             position=position,
             m=literal(float(self._m)),
