@@ -174,7 +174,7 @@ def test_update_forget_merge_and_like_keep_the_kind() -> None:
         sqlbn.fit(whole, "y", "nb", weight="w", keep=["one"]) as counted,
         sqlbn.fit(whole, "y", "nb", weight="w", keep=["one"], weight_kind="importance") as model,
     ):
-        with pytest.raises(ColumnError, match="fit with weight_kind importance"):
+        with pytest.raises(ColumnError, match="fit with weight_kind='importance'"):
             counted.update(parts)
         with pytest.raises(StoreError, match="'w' as frequency and importance"):
             counted.merge(model)
