@@ -23,7 +23,7 @@ _FLAGS = {
 _NAMES = {"from": "other_store"}
 # The values that messages name in a sentence; any other word after an option is prose.
 _WORDS = {
-    "backoff": "cell expected parents",
+    "backoff": "cell expected parents parents-both",
     "discretise": "auto ef mdl modl",
     "engine": "duckdb spark",
     "estimate": "laplace m",
@@ -36,6 +36,7 @@ _WORDS = {
     "score": "aic bayes bdeu bic k2",
     "select": "attributes both k",
     "unseen": "neutral smoothed",
+    "weight-kind": "frequency importance",
 }
 _QUOTED = r"""(?<![\w'"])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _OPTION = r"(?<![\w-])--(?P<name>[a-z][a-z0-9]*(?:-[a-z0-9]+)*)"

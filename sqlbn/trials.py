@@ -12,9 +12,9 @@ from sqlbn.structure.information import DECIMALS
 # More intervals are of no use where the last step to more of them made the loss larger, and it is
 # larger than the best by this share.
 _PAST_BEST = 0.05
-# Cuts that were not made by the classes are judged fairly: they are fitted on all rows beside a
-# best one whose cuts were, unless a part of the rows saw them behind by more than this share.
-_FAIR_SHARE = 0.1
+# What leave-one-out says for cuts that the classes made is not believed to more than this share on
+# a part of the rows: it does not cut anew for every row, which flatters most where rows are few.
+_FLATTERY = 0.1
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,8 @@ def rank(trial: Trial, loss: Loss) -> float:
 def finalists(trials: Sequence[Trial], loss: Loss, of_part: bool) -> list[Discretisation]:
     """The best, and of a part others that more rows may favour; ties go to the first.
 
-    Such are those that cut finer; of mdl and modl, which find their cuts in the rows themselves,
-    the other one; and beside these the best of those that do not, for leave-one-out does not cut
-    anew for every row: it flatters cuts that the classes made, most where rows are few.
+    Such are those that cut finer; of mdl and modl, whose cuts the classes make, the other one; and
+    beside these the best of those whose cuts they do not make.
     """
     best = min(trials, key=lambda t: rank(t, loss))
     others = [t for t in trials if of_part and t is not best and _may_overtake(t, best)]
@@ -86,48 +85,36 @@ def is_out(encoding: Discretisation, best: Trial, trials: Sequence[Trial], loss:
     twice as much. (In all cases seen in which it came out first after a gain, on letter, pendigits
     and satellite, it was behind by half of that or less.) A best one that lost was flattered by the
     part, then twice that is allowed. Out is also who will have fewer intervals than the best found
-    in all rows, unless it is `is_fair` and the best is not: then it may be behind by a tenth, too.
+    in all rows. Beside one whose cuts the classes made it may be behind by a tenth, too.
     """
     part = {t.encoding: t for t in trials}
     if not part:
         return False
     second, before = part[encoding], part[best.encoding]
-    allowed = _allowed(before, best, loss)
-    if is_fair(encoding) and not is_fair(best.encoding):
-        allowed = max(allowed, _FAIR_SHARE * abs(rank(before, loss)))
+    gained = rank(before, loss) - rank(best, loss)
+    allowed = max(gained, -2 * gained)
+    if not is_fair(best.encoding):
+        allowed = max(allowed, _FLATTERY * abs(rank(before, loss)))
     elif is_fair(encoding) and second.n_codes <= best.n_codes:
         return True
     return rank(second, loss) - rank(before, loss) > allowed
 
 
-def _allowed(before: Trial, after: Trial, loss: Loss) -> float:
-    """By how much others may have been behind on a part that all rows have changed so."""
-    gained = rank(before, loss) - rank(after, loss)
-    return max(gained, -2 * gained)
-
-
 def contradicted(
     trials: Sequence[Trial], full: Sequence[Trial], loss: Loss
 ) -> list[Discretisation]:
-    """The next encoding to fit because all rows contradict what the part said; none: an empty list.
+    """The next encoding to fit because all rows may contradict what the part said of it, if any.
 
-    They do where they made the loss of one larger than it was on the part, or where the best of all
-    rows was not the best on the part. Then whoever was better on the part than the best is now, or
-    behind it by as much as `is_out` allows, is fitted too, one after the other.
+    It was ruled out by the part: behind the best of all rows as it is now, even if all rows had
+    made its loss smaller by as much as that of the one that gained most, or not at all. Where they
+    made the loss of the best larger, the part had flattered it, and others come before it; where
+    they favoured one that was behind, they may favour others that were.
     """
-    part = {t.encoding: t for t in trials}
+    part = {t.encoding: rank(t, loss) for t in trials}
     if not part or trials[0].rows == full[0].rows:
         return []
-    best = min(full, key=lambda t: rank(t, loss))
-    fitted = [part[t.encoding] for t in full]
-    leader, before = min(fitted, key=lambda t: rank(t, loss)), part[best.encoding]
-    flattered = max(rank(t, loss) - rank(part[t.encoding], loss) for t in full)
-    if flattered <= 0 and before is leader:
-        return []
-    most = max(
-        rank(best, loss),
-        rank(before, loss) + _allowed(before, best, loss),
-        rank(leader, loss) + 2 * flattered,
-    )
-    left = [t for t in trials if t not in fitted and rank(t, loss) <= most]
-    return [min(left, key=lambda t: rank(t, loss)).encoding] if left else []
+    gained = max(0.0, *(part[t.encoding] - rank(t, loss) for t in full))
+    best = min(rank(t, loss) for t in full)
+    left = {e: value for e, value in part.items() if e not in {t.encoding for t in full}}
+    first = min(left, key=left.__getitem__, default=None)
+    return [first] if first is not None and left[first] - gained < best else []

@@ -67,6 +67,8 @@ def selections(draw: st.DrawFn) -> Case:
         case = with_column(case, TARGET, pa.int64(), rng.choices(range(MANY_CLASSES), k=size))
     if "weight" in asked and rng.random() < 0.3:
         case = with_column(case, WEIGHT, pa.int64(), [1] * size)
+    if "weight" in asked and rng.random() < 0.3:
+        asked["weight_kind"] = "importance"
     return case
 
 

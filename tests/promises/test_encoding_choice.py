@@ -77,27 +77,33 @@ def told(rows: int, **values: float) -> list[Trial]:
     ]
 
 
-def test_all_rows_that_agree_with_the_part_cost_nothing_more() -> None:
-    part = told(100, ef_5=0.30, ef_9=0.31, mdl=0.33, modl=0.36)
-    assert contradicted(part, told(800, ef_5=0.28), "rmse") == []
-    assert contradicted(part, told(800, ef_5=0.28, ef_9=0.29), "rmse") == []
-    assert contradicted(part, told(100, ef_5=0.30), "rmse") == []
+PART = {"ef_5": 0.30, "ef_9": 0.31, "mdl": 0.33, "modl": 0.36}
 
 
-def test_a_best_that_all_rows_make_worse_was_flattered() -> None:
-    part = told(100, ef_5=0.30, ef_9=0.31, mdl=0.33, modl=0.36)
-    ef9, mdl = candidates("ef:9,mdl")
-    assert contradicted(part, told(800, ef_5=0.32), "rmse") == [ef9]
-    assert contradicted(part, told(800, ef_5=0.32, ef_9=0.33), "rmse") == [mdl]
-    assert contradicted(part, told(800, ef_5=0.32, ef_9=0.33, mdl=0.31), "rmse") == []
+@pytest.mark.parametrize(
+    ("whole", "then"),
+    [
+        ({"ef_5": 0.28}, None),  # as the part said
+        ({"ef_5": 0.28, "ef_9": 0.29}, None),
+        ({"ef_5": 0.29, "ef_9": 0.27}, None),  # who gained most is the best: so would be the others
+        ({"ef_5": 0.32}, "ef:9"),  # all rows made it worse than another was on the part
+        ({"ef_5": 0.34, "ef_9": 0.335}, "mdl"),
+        ({"ef_5": 0.34, "ef_9": 0.32}, None),
+        ({"ef_5": 0.30, "mdl": 0.31}, "ef:9"),  # it may gain as much as mdl did
+        ({"ef_5": 0.27, "mdl": 0.31}, None),
+    ],
+    ids=str,
+)
+def test_who_is_fitted_next(whole: dict[str, float], then: str | None) -> None:
+    next_one = candidates(then) if then is not None else []
+    assert contradicted(told(100, **PART), told(800, **whole), "rmse") == next_one
+    turned = [{name: -value for name, value in values.items()} for values in (PART, whole)]
+    assert contradicted(told(100, **turned[0]), told(800, **turned[1]), "mcc") == next_one
 
 
-def test_a_best_that_was_not_the_best_of_the_part_makes_others_possible() -> None:
-    part = told(100, ef_5=0.30, ef_9=0.31, mdl=0.33, modl=0.36)
-    (mdl,) = candidates("mdl")
-    assert contradicted(part, told(800, ef_5=0.29, ef_9=0.28), "rmse") == [mdl]
-    turned = told(100, ef_5=-0.30, ef_9=-0.31, mdl=-0.33, modl=-0.36)
-    assert contradicted(turned, told(800, ef_5=-0.29, ef_9=-0.28), "mcc") == [mdl]
+def test_trials_on_all_rows_are_not_contradicted() -> None:
+    assert contradicted(told(800, **PART), told(800, ef_5=0.40), "rmse") == []
+    assert contradicted([], told(800, ef_5=0.40), "rmse") == []
 
 
 def test_the_kind_of_weights_is_that_of_all_rows() -> None:
