@@ -35,6 +35,7 @@ from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
 from sqlbn.sources.classless import told as told_target
 from sqlbn.sources.classless import with_class_of
+from sqlbn.sources.csv_types import Trained, Types
 from sqlbn.sources.there import check_there
 from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
@@ -79,7 +80,10 @@ def split_options(
     return settings, fit_options(target, {"learner": learner, **options})
 
 
-_ENCODING = ("discretise", "bins", "columns", "exclude", "categorical", "numeric", "keep", "weight")
+_ENCODING = (
+    *("discretise", "bins", "columns", "exclude", "categorical", "numeric", "keep"),
+    *("weight", "weight_kind"),
+)
 
 
 def _like(
@@ -107,6 +111,7 @@ def _like(
     if not same_structure:
         decided = {
             "weight": encoding.weight,
+            "weight_kind": encoding.weight_kind,
             "discretise": told.discretise,
             "bins": told.bins,
         }
@@ -127,12 +132,16 @@ def _like(
 
 
 def open_for_fit(
-    engine: DuckDBEngine, data: Any, options: FitOptions, pattern: Pattern | None = None
+    engine: DuckDBEngine,
+    data: Any,
+    options: FitOptions,
+    pattern: Pattern | None = None,
+    trained: Types | None = None,
 ) -> Source:
-    """The source that these options speak of."""
+    """The source that these options speak of; CSV columns as they are `trained`."""
     used: Callable[[str], bool] = options.uses
     if pattern is not None:
-        used = pattern.encoding.uses
+        used, trained = pattern.encoding.uses, pattern.encoding.trained
     source = open_source(
         engine,
         data,
@@ -140,6 +149,7 @@ def open_for_fit(
         query=options.query,
         where=options.where,
         used=used,
+        trained=trained,
     )
     return with_class_of(source, options.target)
 
@@ -166,13 +176,14 @@ def fit(
     superparent, one of the collections fanc, spc, spcr, tc and collection, snb, or one of the
     networks hgc, vfbn1 and vfbn2; without it skdb, or kdb where `k` is given. `options` are those
     of `sqlbn fit`: `k`, `kmax`, `select`, `loss`, `n`, `subsumption`, `weighted`, `min_count`,
-    `attributes`, `score`, `superparent`, `order`,
-    `parents_from_first`, `parents` (attribute → list of parent sets, each a list of names or a
-    mapping with `parents` and `weight`), `estimate`, `missing`, `loocv_sample`,
-    `structure_sample`, `bound` (normal, hoeffding), `delta`, `delta_star`, `tau`, `block`, `m`,
-    `backoff`, `discretise` (ef, mdl, modl, auto), `encodings`, `bins`, `map`, `weight`, `columns`,
+    `attributes`, `score`, `superparent`, `order`, `parents_from_first`, `parents` (attribute → list
+    of parent sets, each a list of names or a mapping with `parents` and `weight`), `estimate`,
+    `missing`, `unseen` (neutral, smoothed), `loocv_sample`, `structure_sample`, `bound` (normal,
+    hoeffding), `delta`, `delta_star`, `tau`, `block`, `m`, `backoff`, `discretise` (ef, mdl, modl,
+    auto), `encodings`, `bins`, `map`, `weight`, `weight_kind` (frequency, importance), `columns`,
     `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, and of the engine
-    `memory_limit`, `threads`, `temp_dir`, `disk_limit`, `seed`.
+    `memory_limit`, `threads`, `temp_dir`,
+    `disk_limit`, `seed`.
     With a `store` the model is written to it under `name`; with `store_table`, a folder or URL, as
     Parquet tables. `engine` is "duckdb" or "spark"; of Spark: `master`, `spark_conf` (key=value),
     `cluster_dir`, and `session`, where the caller has one.
@@ -393,7 +404,8 @@ def evaluate_parts(
     with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         # Opened before the work: a wrong path should not cost a fit.
-        tested = open_for_fit(engine, test, chosen) if test is not None else None
+        trained = {name: Trained(kind) for name, kind in source.columns.items()}
+        tested = open_for_fit(engine, test, chosen, trained=trained) if test is not None else None
         asked = asked_class(positive)
         if tested is None:
             number = 10 if folds is None else folds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,7 @@ from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.scoring.query import prediction_sql
 from sqlbn.sources import Source, open_source
+from sqlbn.sources.relation import ROW
 from sqlbn.store import open_store
 from sqlbn.store.meta import decoded_meta
 from sqlbn.store.spec import ModelSpec
@@ -175,8 +177,8 @@ class Model:
             self.write_predictions(data, out, progress=progress, **options)
             return Path(out)
         shape = Output(output, data)
-        sql, ordered = self._opened_prediction(shape.data, **options)
-        with self._scoring(progress, ordered):
+        sql, settled = self._opened_prediction(shape.data, **options)
+        with self._scoring(progress, settled):
             return shape.of(self._engine.lake.arrow(sql))
 
     def write_predictions(
@@ -195,19 +197,19 @@ class Model:
         to_file = str(out) != "-"
         if to_file:
             self._engine.lake.check_target(str(out))
-        sql, ordered = self._opened_prediction(data, out=Path(out) if to_file else None, **options)
-        with self._scoring(progress, ordered):
+        sql, settled = self._opened_prediction(data, out=Path(out) if to_file else None, **options)
+        with self._scoring(progress, settled):
             if to_file:
                 return self._engine.lake.write(sql, str(out))
             with self._engine.lake.batches(sql) as reader:
                 return (print_json_lines if as_json else print_csv)(reader)
 
     @contextmanager
-    def _scoring(self, progress: Progress | None, ordered: bool) -> Iterator[None]:
+    def _scoring(self, progress: Progress | None, settled: bool) -> Iterator[None]:
         with (
             (progress or Progress()).stage("predict", "scoring"),
             self._engine.lake.joins_as_written(),
-            self._engine.lake.in_order(ordered),
+            self._engine.lake.in_order(settled),
         ):
             yield
 
@@ -222,8 +224,16 @@ class Model:
         exclude: str | Sequence[str] = (),
         order_by: str | Sequence[str] = (),
     ) -> tuple[str, bool]:
-        source = open_source(self._engine, data, table=table, query=query, where=where)
         self._spec.require_class()
+        source = open_source(
+            self._engine,
+            data,
+            table=table,
+            query=query,
+            where=where,
+            trained=self._spec.trained(),
+            places=True,
+        )
         source = rescannable(self._engine, self._spec, source)
         if out is not None and any(is_same(out, file.path) for file in source.files):
             raise OptionError(f"--out {out} is a file that is read; write to another")
@@ -234,8 +244,9 @@ class Model:
             exclude=exclude,
             order_by=order_by,
             dialect=self._engine.lake.dialect,
+            in_order=self._engine.lake.keeps_order,
         )
-        return sql, source.ordered or bool(order_by)
+        return sql, source.ordered or source.has_places
 
     def evaluate(
         self,
@@ -253,8 +264,15 @@ class Model:
         These two and `mcc` are about the class `positive`; without it, of two classes about the one
         that had fewer rows in training, of more about all.
         """
-        source = open_source(self._engine, data, table=table, query=query, where=where)
         self._spec.require_class()
+        source = open_source(
+            self._engine,
+            data,
+            table=table,
+            query=query,
+            where=where,
+            trained=self._spec.trained(),
+        )
         spec = self._spec
         chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
         return evaluate_source(self._draft, spec, source, weight, ranking, chosen)
@@ -344,19 +362,26 @@ def prediction_statement(
     exclude: str | Sequence[str] = (),
     order_by: str | Sequence[str] = (),
     dialect: Dialect = DUCKDB,
+    in_order: bool = True,
 ) -> str:
-    """The query that `predict` runs, over the model's tables in a schema (None: the one in USE)."""
+    """The query that `predict` runs, over the model's tables in a schema (None: the one in USE).
+
+    `in_order`: rows come out in the order they have in the source, or sorted by `order_by` and then
+    so. Sorting by their places costs a fifth of a scan, one thread instead of two nearly a half.
+    """
     given = names_in(as_list(exclude), source.has)
     left_out = [source.column(name, "--exclude column") for name in given]
-    ordered = names_in(as_list(order_by), source.has)
-    if left_out:
-        columns = {c: t for c, t in source.columns.items() if c not in left_out}
-        items = ", ".join(map(identifier, columns))
-        source = Source(f"({source.select(items)})", columns, source.label)
+    sorting = names_in(as_list(order_by), source.has)
+    columns = {c: t for c, t in source.columns.items() if c not in left_out}
+    source = replace(source, columns=columns)
     check_input(spec, source)
-    scorer = spec.scorer(prefix, source.columns, dialect=dialect)
-    sql = prediction_sql(scorer, source.filtered_relation)
-    if not ordered:
-        return sql
-    names = ", ".join(identifier(source.column(n, "--order-by column")) for n in ordered)
-    return f"SELECT * FROM ({sql}) ORDER BY {names}"
+    order = [identifier(source.column(n, "--order-by column")) for n in sorting]
+    scorer = spec.scorer(prefix, columns, dialect=dialect)
+    if in_order:
+        sql = prediction_sql(scorer, source.in_places(columns))
+        return f"SELECT * EXCLUDE ({ROW}) FROM ({sql}) ORDER BY {', '.join([*order, ROW])}"
+    relation = source.filtered_relation
+    if left_out:
+        relation = f"({source.select(', '.join(map(identifier, columns)))})"
+    sql = prediction_sql(scorer, relation)
+    return f"SELECT * FROM ({sql}) ORDER BY {', '.join(order)}" if order else sql

@@ -15,12 +15,20 @@ from sqlbn.encode.partitions import (
     checked_method,
 )
 from sqlbn.encode.profile import Choices
+from sqlbn.encode.weights import checked_kind
 from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
 from sqlbn.learners.base import Smooths
 from sqlbn.learners.registry import smoothed_learners, switch
 from sqlbn.lists import as_list, names_in, possible_names
-from sqlbn.scoring.smoothing import Backoff, Smoothing, checked_estimate, checked_missing
+from sqlbn.scoring.smoothing import (
+    Smoothing,
+    Unseen,
+    checked_backoff,
+    checked_estimate,
+    checked_missing,
+    checked_unseen,
+)
 from sqlbn.search.bounds import Rule
 from sqlbn.search.rules import given_rule
 from sqlbn.sources import Source
@@ -55,6 +63,7 @@ class FitOptions:
     search: Mapping[str, Any] | None = None
     estimate: str | None = None
     missing: str | None = None
+    unseen: str | None = None
     loocv_sample: int | None = None
     structure_sample: int | None = None
     bound: str | None = None
@@ -68,6 +77,7 @@ class FitOptions:
     encodings: tuple[str, ...] = ()
     bins: int | None = None
     weight: str | None = None
+    weight_kind: str | None = None
     columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
@@ -80,13 +90,16 @@ class FitOptions:
     def __post_init__(self) -> None:
         if not 0 < self.m < math.inf:
             raise OptionError(f"--m {self.m}: give a number above 0")
-        if self.backoff not in ("cell", "parents"):
-            raise OptionError(f"--backoff {self.backoff}: choose cell or parents")
+        checked_backoff(self.backoff)
         self._check_encoding()
         if self.bins is not None and self.bins < 2:
             raise OptionError(f"--bins {self.bins}: give at least 2")
         if self.weight is not None and self.weight == self.target:
             raise OptionError(f"--weight {self.weight}: that is the target")
+        if self.weight_kind is not None:
+            checked_kind(self.weight_kind)
+            if self.weight is None:
+                raise OptionError("--weight-kind requires --weight")
         both = set(names_in(self.categorical)) & set(names_in(self.numeric))
         if both:
             raise OptionError(f"{sorted(both)[0]!r} cannot be both --categorical and --numeric")
@@ -117,6 +130,8 @@ class FitOptions:
         """Refuse what needs a class where there is none."""
         if learner.searching is None:
             raise OptionError(f"the learner {self.learner} needs a target; give --target")
+        if self.smoothing.is_neutral:
+            raise OptionError("--unseen neutral is about a class; use smoothed without a target")
         if self.method != "ef":
             raise OptionError(f"--discretise {self.method} needs a target; use ef without one")
 
@@ -180,8 +195,8 @@ class FitOptions:
             raise OptionError(
                 f"--m {self.m} does nothing with Laplace estimates; use --estimate m with it"
             )
-        if smoothing.ignores and smoothing.backoff == "parents":
-            raise OptionError("--missing ignore goes with --backoff cell, not with parents")
+        if smoothing.ignores and self.backoff != "cell":
+            raise OptionError(f"--missing ignore requires --backoff cell, not {self.backoff}")
 
     def make_learner(self) -> Learner:
         """The learner these options ask for."""
@@ -220,13 +235,18 @@ class FitOptions:
         """How counts become probabilities."""
         learner = self.make_learner()
         usual = learner.smooths or Smooths()
-        backoff: Backoff = "parents" if self.backoff == "parents" else "cell"
         return Smoothing(
             float(self.m),
-            backoff if learner.has_backoff else "none",
+            checked_backoff(self.backoff) if learner.has_backoff else "none",
             checked_estimate(self.estimate) if self.estimate is not None else usual.estimate,
             checked_missing(self.missing) if self.missing is not None else usual.missing,
+            checked_unseen(self.unseen) if self.unseen is not None else self._usual_unseen,
         )
+
+    @property
+    def _usual_unseen(self) -> Unseen:
+        # Without a class there is none to favour; rows with unseen values have a likelihood.
+        return "neutral" if self.target != NO_CLASS else "smoothed"
 
     @property
     def discretisation(self) -> Discretisation:

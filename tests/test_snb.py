@@ -90,6 +90,8 @@ def table_of(model: Any, position: int) -> list[list[float]]:
     found = (counts + m / n_values) / (counts.sum(axis=0) + m)
     if gone is not None:
         found[gone] = 1
+    if model.meta["unseen"] == "neutral":
+        found[-1] = 1
     answer: list[list[float]] = found.tolist()
     return answer
 
@@ -128,8 +130,15 @@ def strangers(table: pa.Table) -> pa.Table:
 
 @pytest.mark.parametrize(
     ("options", "n_classes"),
-    [({}, 2), ({}, 4), ({"m": 2.0, "weight": "w"}, 3), ({"map": True}, 3), (BARE, 3)],
-    ids=["two classes", "four classes", "weighted", "map", "laplace"],
+    [
+        ({}, 2),
+        ({}, 4),
+        ({"m": 2.0, "weight": "w"}, 3),
+        ({"map": True}, 3),
+        (BARE, 3),
+        ({"unseen": "smoothed"}, 3),
+    ],
+    ids=["two classes", "four classes", "weighted", "map", "laplace", "smoothed"],
 )
 def test_a_model_is_what_the_formula_says(options: dict[str, Any], n_classes: int) -> None:
     table = letters(250, n_classes, weighted="weight" in options)

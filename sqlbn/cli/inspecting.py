@@ -14,10 +14,12 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
+from sqlbn.encode.weights import WEIGHT_KINDS
 from sqlbn.errors import OptionError
 from sqlbn.json_text import json_text
 from sqlbn.model import Model
 from sqlbn.report.plots import check_plot, plot_loocv
+from sqlbn.scoring.smoothing import BACKOFFS
 
 
 def models(
@@ -196,6 +198,8 @@ def print_model(model: Model, most: int | None = None) -> None:
     """What a model is, for people."""
     meta = model.meta
     told = {k: v for k, v in meta["options"].items() if (k, v) != ("discretise", "ef")}
+    if meta["target"] and not model.spec.smoothing.is_neutral:
+        told["unseen"] = model.spec.smoothing.unseen
     options = ", ".join(_told(key, value) for key, value in told.items())
     if "selected_k" in meta:
         k = f"k {meta['selected_k']}, " if meta["learner"] != "ande" else ""
@@ -208,6 +212,7 @@ def print_model(model: Model, most: int | None = None) -> None:
     changes = model.history.num_rows - 1
     changed = f", changed {changes:,} times since (--history)" if changes else ""
     typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
+    _print_rules(model)
     _print_sureness(model)
     if meta["target"]:
         counts = [f"{row['class']} {row['n']:,}" for row in model.classes.to_pylist()]
@@ -228,6 +233,15 @@ def print_model(model: Model, most: int | None = None) -> None:
     typer.echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
         typer.echo(f"… {len(rows)} attributes in all")
+
+
+def _print_rules(model: Model) -> None:
+    """What the weights of rows mean, and when parents are dropped, where there are any."""
+    meta, kind = model.meta, model.meta.get("weight_kind")
+    if kind in WEIGHT_KINDS:
+        typer.echo(f"weights: {meta['weight']!r}, {kind}: {WEIGHT_KINDS[kind]}")
+    if model.parents.num_rows and meta.get("backoff") in BACKOFFS:
+        typer.echo(f"back-off {meta['backoff']}: parents are dropped {BACKOFFS[meta['backoff']]}")
 
 
 def _print_sureness(model: Model) -> None:

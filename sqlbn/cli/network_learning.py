@@ -19,7 +19,8 @@ from sqlbn.quoting import identifier, literal
 NOT_HERE = (
     "learner", "k", "kmax", "select", "loss", "n", "subsumption", "weighted", "min_count",
     "attributes", "score", "superparent", "order", "parents_from_first", "parents", "map",
-    "loocv_sample", "structure_sample", "backoff", "encodings", "weight", *opt.BOUND,
+    "loocv_sample", "structure_sample", "backoff", "encodings", "weight", "weight_kind",
+    *opt.BOUND,
 )  # fmt: skip
 
 

@@ -12,8 +12,10 @@ import typer
 
 from sqlbn.cli.parents_file import read_parents
 from sqlbn.cli.state import STATE
+from sqlbn.encode.weights import WEIGHT_KINDS
 from sqlbn.lists import listed, pairs_in
 from sqlbn.options import LISTS
+from sqlbn.scoring.smoothing import BACKOFFS
 
 
 def _quiet(value: bool) -> bool:
@@ -108,8 +110,7 @@ SuperParent = Annotated[
     str | None,
     typer.Option(
         "--superparent",
-        help="superparent, spc: the attribute, or auto, which takes the one that tells most "
-        "together with each other. [default: auto]",
+        help="superparent, spc: the attribute, or auto: the first by --order gain. [default: auto]",
     ),
 ]
 AttributeOrder = Annotated[
@@ -117,8 +118,8 @@ AttributeOrder = Annotated[
     typer.Option(
         "--order",
         help="fan, superparent, fanc, spc, spcr, tc: attributes in the order of the columns "
-        "(schema), of information with the class (mi), or of that together with each other "
-        "attribute (gain). [default: schema; fan, superparent: mi]",
+        "(schema), of their information about the class (mi), or of what they add to that of each "
+        "other attribute, summed up (gain). [default: schema; fan, superparent: mi]",
     ),
 ]
 ParentsFromFirst = Annotated[
@@ -155,6 +156,14 @@ MissingRule = Annotated[
         "--missing",
         help="A missing value is one of its own (value), or what contains it is left out (ignore); "
         "not for skdb and ande. [default: value; fan, superparent and collections: ignore]",
+    ),
+]
+UnseenRule = Annotated[
+    str | None,
+    typer.Option(
+        "--unseen",
+        help="A value that no training row has says nothing of the class (neutral), or counts as "
+        "one with a count of 0, which favours rare classes (smoothed). [default: neutral]",
     ),
 ]
 StructureSample = Annotated[
@@ -199,9 +208,9 @@ BackoffRule = Annotated[
     str | None,
     typer.Option(
         "--backoff",
-        help="cell: fewer parents where the value was never seen with theirs; "
-        "parents: only where these were never seen together (the paper's program). "
-        "[default: cell]",
+        help="When parents are dropped. "
+        + "; ".join(f"{name}: {text}" for name, text in BACKOFFS.items())
+        + ". [default: cell]",
     ),
 ]
 Discretise = Annotated[
@@ -227,6 +236,14 @@ Bins = Annotated[
     typer.Option("--bins", help="ef: intervals of a numeric column. [default: 5]"),
 ]
 Weight = Annotated[str | None, typer.Option("--weight", help="A column of row weights, 0 or more.")]
+WeightKind = Annotated[
+    str | None,
+    typer.Option(
+        "--weight-kind",
+        help="; ".join(f"{name}: {text}" for name, text in WEIGHT_KINDS.items())
+        + ". [default: frequency where all weights are whole numbers]",
+    ),
+]
 # A list may be repeated, or have commas: a,b; a name with a comma is quoted: '"a,b",c'.
 Columns = Annotated[
     list[str] | None,
@@ -374,6 +391,7 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("map", Map, False),
     ("estimate", EstimateRule, None),
     ("missing", MissingRule, None),
+    ("unseen", UnseenRule, None),
     ("loocv_sample", LoocvSample, None),
     ("structure_sample", StructureSample, None),
     ("bound", Bound, None),
@@ -387,6 +405,7 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("encodings", Encodings, None),
     ("bins", Bins, None),
     ("weight", Weight, None),
+    ("weight_kind", WeightKind, None),
     ("columns", Columns, None),
     ("exclude", Exclude, None),
     ("categorical", Categorical, None),

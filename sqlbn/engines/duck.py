@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 # the blocks of the covering plan (2^17 cells: 11 ms a million rows, three times that without). Past
 # that the array is mostly empty (adult, k = 5: 24 bits make pass 2 ten times slower).
 _PERFECT_HASH_BITS = 18
+_WORDS = {"DOUBLE": "number", "BIGINT": "whole number", "DATE": "date", "TIMESTAMP": "time"}
 
 # The engines of this process, for whoever must stop what they do.
 _OPEN: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
@@ -255,6 +256,8 @@ def translate(error: duckdb.Error) -> SqlbnError:
             f"out of memory or disk: {line}; raise --memory-limit, "
             "or point --temp-dir at a disk with more room"
         )
+    if "CSV Error on Line" in str(error):
+        return csv_error(without_secrets(str(error)))
     damaged = ("magic bytes", "too small to be a parquet", "don't match", "corrupt", "thrift")
     if any(sign in lower for sign in damaged) or "snappy" in lower or "zstd" in lower:
         return SourceError(f"damaged Parquet file: {line}; write the file again")
@@ -269,3 +272,17 @@ def translate(error: duckdb.Error) -> SqlbnError:
     if isinstance(error, duckdb.IOException):
         return SourceError(line)
     return EngineError(f"the database engine says: {line}")
+
+
+def csv_error(text: str) -> SqlbnError:
+    """A value that its column cannot hold: in which file and line, and what it is."""
+    file = re.search(r"^ *file = (.*)$", text, re.MULTILINE)
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    value = re.search(r'column "(.*?)"\. Could not convert string "(.*?)" to ', text, re.DOTALL)
+    kind = re.search(r"is being converted as type (\S+)", text)
+    if not (file and line and value and kind):
+        return SourceError(f"the CSV file cannot be read: {' '.join(text.split())[:300]}")
+    return SourceError(
+        f"{file[1]!r}, line {line[1]}: column {value[1]!r} has {value[2][:80]!r}, which is no "
+        f"{_WORDS.get(kind[1], kind[1])}; correct the value, or leave it empty where it is missing"
+    )

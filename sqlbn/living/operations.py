@@ -43,6 +43,7 @@ def change_rows(
         query=query,
         where=where,
         used=model.encoding.uses,
+        trained=model.spec.trained(of_all=True),
     )
     source = with_class_of(source, model.spec.target.name)
     condition = condition_of(where, table, query)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import duckdb
@@ -9,11 +10,11 @@ import duckdb
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SourceError
 from sqlbn.frames import array_table
-from sqlbn.sources.relation import Source, staged
+from sqlbn.sources.relation import ROW, Source, staged
 
 
-def object_source(engine: DuckDBEngine, data: Any) -> Source:
-    """Arrow data, a data frame or a DuckDB relation."""
+def object_source(engine: DuckDBEngine, data: Any, places: bool = False) -> Source:
+    """Arrow data, a data frame or a DuckDB relation; with `places` its rows have a number."""
     import pyarrow as pa
     import pyarrow.dataset as pads
 
@@ -45,10 +46,27 @@ def object_source(engine: DuckDBEngine, data: Any) -> Source:
         rescannable=not once,
         ordered=not isinstance(data, pads.Dataset | pa.RecordBatchReader) and not _chunked(data),
     )
+    numbered = _numbered(data) if places else None
+    if numbered is not None:
+        source = replace(source, numbered_as=engine.register(numbered), place=ROW)
     if once:  # a reader can be read once only, even if the caller asks for the schema twice
         source = staged(engine, source)
         engine.unregister(name)
     return source
+
+
+def _numbered(data: Any) -> Any:
+    """The same rows with a column that numbers them; None where that would copy them."""
+    import numpy as np
+    import pyarrow as pa
+
+    if isinstance(data, pa.Table):
+        return data.append_column(ROW, pa.array(np.arange(data.num_rows)))
+    if type(data).__name__ != "DataFrame" or data.columns.nlevels > 1:
+        return None
+    data = data.copy(deep=False)
+    data[ROW] = np.arange(len(data))
+    return data
 
 
 def _chunked(data: Any) -> bool:
