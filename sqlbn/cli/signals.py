@@ -1,6 +1,6 @@
 """Signals that ask the program to end: each is Ctrl-C to all that runs.
 
-DuckDB 2.0 does not always look for signals while a statement runs, and where it does it may wait for
+DuckDB 2.0 does not always look for signals while a statement runs; where it does, it may wait for
 its threads to come to the end of the statement (seen: cross joins, aggregates). So the handler
 interrupts the statement, and a thread does where the handler has not run for a moment.
 """
