@@ -24,7 +24,8 @@ from sqlbn.cli import (
     sqltext,
     streaming,
 )
-from sqlbn.cli.reporting import end_on_signals, leave_quietly, reporting
+from sqlbn.cli.reporting import leave_quietly, reporting
+from sqlbn.cli.signals import end_on_signals
 from sqlbn.cli.state import STATE
 from sqlbn.errors import SqlbnWarning
 from sqlbn.leftovers import sweep

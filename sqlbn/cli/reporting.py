@@ -16,9 +16,6 @@ from sqlbn.spelling import SHELL, spoken
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# Signals that ask a program to end. They are Ctrl-C to all that runs, and tell themselves apart by
-# the exit code.
-_ENDINGS = ("SIGTERM", "SIGHUP")
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:
@@ -58,22 +55,8 @@ def leave_quietly() -> NoReturn:
 
 
 def _say_interrupted() -> NoReturn:
-    asked = STATE.signal
+    asked = STATE.signal or signal.SIGINT
     with contextlib.suppress(OSError):
-        done = "interrupted" if asked is None else "asked to end"
+        done = "interrupted" if asked == signal.SIGINT else "asked to end"
         print(f"sqlbn: {done}, nothing was changed", file=sys.stderr)
-    sys.exit(128 + (signal.SIGINT if asked is None else asked))
-
-
-def end_on_signals() -> None:
-    """Let SIGTERM and SIGHUP do what Ctrl-C does, unless whoever started us has them ignored."""
-    for name in _ENDINGS:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, _interrupt)
-
-
-def _interrupt(number: int, frame: object) -> None:
-    # DuckDB turns whatever a handler raises into its own word for Ctrl-C: hence the note.
-    STATE.signal = number
-    raise KeyboardInterrupt
+    sys.exit(128 + asked)

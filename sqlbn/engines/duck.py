@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,16 @@ if TYPE_CHECKING:
 _PERFECT_HASH_BITS = 18
 _WORDS = {"DOUBLE": "number", "BIGINT": "whole number", "DATE": "date", "TIMESTAMP": "time"}
 
+# The engines of this process, for whoever must stop what they do.
+_OPEN: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
+
+
+def interrupt_engines() -> None:
+    """Break off the statements that run, from another thread."""
+    for engine in list(_OPEN):
+        with suppress(duckdb.Error):
+            engine.connection.interrupt()
+
 
 class DuckDBEngine:
     """Runs statements in an in-memory database that spills to a private folder.
@@ -40,6 +51,7 @@ class DuckDBEngine:
         self.settings = settings or Settings()
         self.scratch = Scratch(self.settings.temp_dir)
         self.connection = duckdb.connect(":memory:")
+        _OPEN.add(self)
         self.listener: Callable[[str], None] | None = None
         self._names = 0
         self._configure()
@@ -102,6 +114,8 @@ class DuckDBEngine:
         reader = self._run(sql, lambda result: result.to_arrow_reader(100_000), relation=True)
         try:
             yield reader
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise translate(error) from error
         finally:
@@ -136,6 +150,8 @@ class DuckDBEngine:
             if "interrupt" in str(error).lower():
                 raise KeyboardInterrupt from None
             raise
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise translate(error) from error
 
