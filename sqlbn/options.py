@@ -19,6 +19,7 @@ from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
 from sqlbn.learners.base import Smooths
 from sqlbn.learners.registry import smoothed_learners, switch
+from sqlbn.limits import check_whole
 from sqlbn.scoring.smoothing import Backoff, Smoothing, checked_estimate, checked_missing
 from sqlbn.search.bounds import Rule
 from sqlbn.search.rules import given_rule
@@ -279,6 +280,9 @@ def fit_options(target: str, options: dict[str, Any]) -> FitOptions:
     for key in options:
         if key not in known:
             raise OptionError(f"there is no option {key!r}; there is {', '.join(sorted(known))}")
+    for key, value in options.items():
+        if isinstance(value, int):
+            check_whole(key, value)
     several = {f for f in ("columns", "exclude", "categorical", "numeric", "keep") if f in options}
     if options.get("learner") is None:
         # Whoever gives k has chosen the learner that takes it.

@@ -11,6 +11,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.errors import OptionError
 from sqlbn.evaluation.losses import check_measure
@@ -53,7 +54,7 @@ def curve(
     )
     if plot is not None:
         plot_curves(plot, points, measure, f"{target}, {repeats} training sets of each size")
-        typer.echo(f"drawn: {plot}", err=True)
+        echo(f"drawn: {plot}", err=True)
     if as_json:
         typer.echo(json.dumps([point.to_dict() for point in points]))
         return
@@ -62,7 +63,7 @@ def curve(
         [f"{size:,}", *(by_place[learner, size].mean(measure) for learner in named)]
         for size in rows
     ]
-    typer.echo(text_table([f"rows \\ {measure}", *named], body))
+    echo(text_table([f"rows \\ {measure}", *named], body))
 
 
 def _number(text: str) -> int:

@@ -10,6 +10,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo, echo_data
 from sqlbn.exporting.targets import TARGETS
 
 
@@ -53,6 +54,6 @@ def export(
             out, format=format, dialect=dialect, table=table, key=key or (), view=view, name=name
         )
     if out is None:
-        typer.echo(found, nl=False)
+        echo_data(str(found))
     elif not STATE.quiet:
-        typer.echo(f"{name} written to {out}")
+        echo(f"{name} written to {out}")

@@ -13,6 +13,7 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.inspecting import print_model
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.errors import OptionError, SourceError
 from sqlbn.quoting import identifier, literal
 from sqlbn.store import open_store
@@ -78,12 +79,12 @@ def fit(
 def _print_place(store: str, name: str) -> None:
     """Where the model is, and what to do with it."""
     if isinstance(open_store(store), StoreFolder):
-        typer.echo(f"\nStored as {name!r}, Parquet tables in {store}. To score rows:")
-        typer.echo(f"  sqlbn predict {name} new/*.parquet --store {store}")
+        echo(f"\nStored as {name!r}, Parquet tables in {store}. To score rows:")
+        echo(f"  sqlbn predict {name} new/*.parquet --store {store}")
         return
-    typer.echo(f"\nStored as {name!r} in {store}. In SQL:")
+    echo(f"\nStored as {name!r} in {store}. In SQL:")
     place = f"ATTACH {literal(store)} AS m; USE m.{identifier(name)};"
-    typer.echo(f"  {place} FROM predict('new/*.parquet');")
+    echo(f"  {place} FROM predict('new/*.parquet');")
 
 
 def demo(
@@ -93,7 +94,7 @@ def demo(
 ) -> None:
     """Fit, evaluate and score the census data that ships with sqlbn."""
     data = example_data()
-    typer.echo(f"$ sqlbn fit {data} --target class --store {store} --name adult")
+    echo(f"$ sqlbn fit {data} --target class --store {store} --name adult")
     with api.fit(
         data,
         "class",
@@ -103,18 +104,18 @@ def demo(
         progress=STATE.progress(),
     ) as model:
         print_model(model, most=5)
-        typer.echo(f"\n$ sqlbn evaluate {data} --target class --folds 5")
+        echo(f"\n$ sqlbn evaluate {data} --target class --folds 5")
         result = api.evaluate(data, "class", folds=5, progress=STATE.progress())
         for loss, value in result.losses.items():
-            typer.echo(f"{loss:9} {value:.4f}")
-        typer.echo(f"\n$ sqlbn predict adult {data} --store {store}")
+            echo(f"{loss:9} {value:.4f}")
+        echo(f"\n$ sqlbn predict adult {data} --store {store}")
         scored = model.predict(data).slice(0, 5)  # type: ignore[union-attr]
         for row in scored.select(
             ["age", "occupation", "class", "prediction", "p_>50K"]
         ).to_pylist():
-            typer.echo("  ".join(f"{key}={value}" for key, value in row.items()))
-    typer.echo(f"\nThe model is in {store}; any duckdb program can use it:")
-    typer.echo(f"  ATTACH '{store}' AS m; USE m.adult; FROM predict('{data}');")
+            echo("  ".join(f"{key}={value}" for key, value in row.items()))
+    echo(f"\nThe model is in {store}; any duckdb program can use it:")
+    echo(f"  ATTACH '{store}' AS m; USE m.adult; FROM predict('{data}');")
 
 
 def example_data() -> str:

@@ -12,6 +12,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.searches import search_summary
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.errors import OptionError
 from sqlbn.model import Model
@@ -39,7 +40,7 @@ def models(
         ]
         for name, meta in found.items()
     ]
-    typer.echo(text_table(["model", "learner", "target", "rows", "created", "version"], rows))
+    echo(text_table(["model", "learner", "target", "rows", "created", "version"], rows))
 
 
 def show(
@@ -85,7 +86,7 @@ def show(
                 typer.echo(json.dumps(found.to_pylist(), default=str))
             else:
                 rows = [list(row.values()) for row in found.to_pylist()]
-                typer.echo(text_table(found.column_names, rows))
+                echo(text_table(found.column_names, rows))
         elif as_json:
             typer.echo(json.dumps(_as_dict(model), default=str))
         else:
@@ -102,7 +103,7 @@ def show_history(model: Model, as_json: bool) -> None:
         [str(s["changed_at"]), s["action"], s["rows"], s["total_rows"], s["source"], s["note"]]
         for s in steps
     ]
-    typer.echo(text_table(["when (UTC)", "what", "rows", "then in all", "source", "note"], rows))
+    echo(text_table(["when (UTC)", "what", "rows", "then in all", "source", "note"], rows))
 
 
 def show_terms(model: Model, as_json: bool) -> None:
@@ -114,7 +115,7 @@ def show_terms(model: Model, as_json: bool) -> None:
         typer.echo(json.dumps(found.to_pylist()))
         return
     rows = [[t["attribute"], ", ".join(t["parents"]), t["weight"]] for t in found.to_pylist()]
-    typer.echo(text_table(["attribute", "parents", "weight"], rows))
+    echo(text_table(["attribute", "parents", "weight"], rows))
 
 
 def show_decisions(model: Model, as_json: bool) -> None:
@@ -130,7 +131,7 @@ def show_decisions(model: Model, as_json: bool) -> None:
         [*(d[key] for key in shown), *(f"{d[key]:.6f}" for key in ("margin", "bound")), d["reason"]]
         for d in found.to_pylist()
     ]
-    typer.echo(text_table([*shown, "margin", "bound", "reason"], rows))
+    echo(text_table([*shown, "margin", "bound", "reason"], rows))
 
 
 def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
@@ -146,7 +147,7 @@ def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
         fitted = model.history.to_pylist()[0]["total_rows"]
         title = f"{meta['learner']} of {meta['target']!r}, {fitted:,} rows"
         plot_loocv(plot, rows, loss, chosen, title, letter)
-        typer.echo(f"drawn: {plot}", err=True)
+        echo(f"drawn: {plot}", err=True)
     if as_json:
         typer.echo(json.dumps(rows))
         return
@@ -158,8 +159,8 @@ def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
         [n, name, *(f"{values[k, n]:.6f}{' *' if (k, n) == chosen else '  '}" for k in ks)]
         for n, name in enumerate(names)
     ]
-    typer.echo(text_table(["l", loss, *(f"{letter} = {k}" for k in ks)], body))
-    typer.echo(f"* chosen: {letter} = {chosen[0]}, {chosen[1]} attributes")
+    echo(text_table(["l", loss, *(f"{letter} = {k}" for k in ks)], body))
+    echo(f"* chosen: {letter} = {chosen[0]}, {chosen[1]} attributes")
 
 
 def drop(
@@ -169,7 +170,7 @@ def drop(
 ) -> None:
     """Remove a model from a store."""
     api.drop(store, name)
-    typer.echo(f"dropped {name!r} from {store}")
+    echo(f"dropped {name!r} from {store}")
 
 
 def print_model(model: Model, most: int | None = None) -> None:
@@ -184,16 +185,16 @@ def print_model(model: Model, most: int | None = None) -> None:
         options += f"; chosen: superparent {meta['superparent']}"
     skipped = f" ({meta['rows_skipped']:,} skipped)" if meta["rows_skipped"] else ""
     of = f" of {meta['target']!r}" if meta["target"] else ", a network without a class"
-    typer.echo(f"{meta['learner']} ({options}){of}")
+    echo(f"{meta['learner']} ({options}){of}")
     changes = model.history.num_rows - 1
     changed = f", changed {changes:,} times since (--history)" if changes else ""
-    typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
+    echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
     _print_sureness(model)
     if meta["target"]:
         counts = [f"{row['class']} {row['n']:,}" for row in model.classes.to_pylist()]
         more = f", … {len(counts)} in all" if len(counts) > 12 else ""
-        typer.echo(f"classes: {', '.join(counts[:12])}{more}")
-    typer.echo("")
+        echo(f"classes: {', '.join(counts[:12])}{more}")
+    echo("")
     rows = _attribute_rows(model)
     header = ["attribute", "kind", "values", "mi", "used", "parents"]
     if meta["learner"] == "ande":  # all take turns
@@ -205,9 +206,9 @@ def print_model(model: Model, most: int | None = None) -> None:
         header, rows = [*header[:4], "weight"], [[*row[:4], weights[row[0]]] for row in rows]
     if not meta["target"]:  # nothing to be informed about
         header, rows = [*header[:3], header[-1]], [[*row[:3], row[-1]] for row in rows]
-    typer.echo(text_table(header, rows[:most]))
+    echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
-        typer.echo(f"… {len(rows)} attributes in all")
+        echo(f"… {len(rows)} attributes in all")
 
 
 def _print_sureness(model: Model) -> None:
@@ -216,12 +217,12 @@ def _print_sureness(model: Model) -> None:
     if found is None:
         return
     if "bound" not in model.meta:
-        typer.echo(search_summary(model))
+        echo(search_summary(model))
         return
     meta, reasons = model.meta, Counter(found["reason"].to_pylist())
     told = {"bound": "by the bound", "tie": "ties", "exhausted": "by all rows"}
     how = ", ".join(f"{reasons[key]:,} {words}" for key, words in told.items() if reasons[key])
-    typer.echo(
+    echo(
         f"parents from {meta['structure_rows']:,} rows by the {meta['bound']['bound']} bound: "
         f"{found.num_rows:,} decisions{f' ({how})' if how else ''}, "
         f"delta* {meta['delta_star']:.2g} (--decisions)"

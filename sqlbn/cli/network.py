@@ -14,6 +14,7 @@ from sqlbn.cli import network_following, network_learning, sampling
 from sqlbn.cli import options as opt
 from sqlbn.cli.reporting import reporting
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.errors import OptionError
 from sqlbn.networks import api, write_bif
@@ -56,7 +57,7 @@ def score(
         return
     size = f"{found.variables} variables, {found.arcs} arcs"
     left_out = f", {found.impossible_rows:,} impossible" if found.impossible_rows else ""
-    typer.echo(
+    echo(
         f"log likelihood {found.log_likelihood:.6f} a row "
         f"({found.rows:,} rows{left_out}; {size}; {found.seconds:.1f} s)"
     )
@@ -92,7 +93,7 @@ def query(
         typer.echo(json.dumps({"of": of, "given": evidence, "rows": found.to_pylist()}))
     else:
         rows = [list(row.values()) for row in found.to_pylist()]
-        typer.echo(text_table(found.column_names, rows))
+        echo(text_table(found.column_names, rows))
 
 
 def _evidence(words: list[str]) -> dict[str, str]:
@@ -126,7 +127,7 @@ def export(
     network = read_network(bif, store, name).network
     write_bif(network, out)
     if not STATE.quiet:
-        typer.echo(f"{len(network)} variables, {len(network.arcs)} arcs written to {out}")
+        echo(f"{len(network)} variables, {len(network.arcs)} arcs written to {out}")
 
 
 @app.command("plot")
@@ -146,4 +147,4 @@ def plot(
     """Draw a network in layers, parents before their children; the class is marked."""
     network = api.plot(out, bif=bif, store=store, name=name, target=target)
     if not STATE.quiet:
-        typer.echo(f"{len(network)} variables, {len(network.arcs)} arcs drawn into {out}")
+        echo(f"{len(network)} variables, {len(network.arcs)} arcs drawn into {out}")

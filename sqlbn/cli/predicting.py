@@ -10,6 +10,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.outfiles import check_new_folder
 
 
@@ -53,4 +54,4 @@ def predict(
     if as_json:
         typer.echo(json.dumps({"rows": rows, "out": str(out) if out else None}), err=out is None)
     elif out is not None and not STATE.quiet:
-        typer.echo(f"{rows:,} rows scored into {out}")
+        echo(f"{rows:,} rows scored into {out}")

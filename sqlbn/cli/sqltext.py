@@ -9,6 +9,8 @@ import typer
 from sqlbn import explain
 from sqlbn.cli import options as opt
 from sqlbn.cli.reporting import reporting
+from sqlbn.cli.text import echo_data
+from sqlbn.display import printable
 
 app = typer.Typer(
     help="Print the SQL that a fit or a prediction would run.",
@@ -24,7 +26,7 @@ def sql_fit(data: opt.Data, target: opt.Target, options: dict[str, Any]) -> None
     """The statements of a fit, to read: columns are looked at, the rest is only printed."""
     steps = explain.fit_statements(data, target, **options)
     for title, statement in steps:
-        typer.echo(f"-- {title}\n{statement};\n")
+        echo_data(f"-- {printable(title)}\n{statement};\n\n")
 
 
 @app.command("predict")
@@ -39,6 +41,5 @@ def sql_predict(
     traceback: opt.Traceback = False,
 ) -> None:
     """The query of a prediction, over the tables of the model's schema."""
-    typer.echo(
-        explain.predict_statement(store, name, data, where=where, table=table, query=query) + ";"
-    )
+    sql = explain.predict_statement(store, name, data, where=where, table=table, query=query)
+    echo_data(f"{sql};\n")

@@ -13,6 +13,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.living.drift import LEAST, RECENT
 from sqlbn.living.streaming import StreamBatch
@@ -72,7 +73,7 @@ def stream(
             _write(part, form == "csv", batches)
     if plot is not None:
         plot_stream(plot, batches, measure, f"{target}, batches of {batch:,} rows")
-        typer.echo(f"drawn: {plot}", err=True)
+        echo(f"drawn: {plot}", err=True)
     if as_json:
         typer.echo(json.dumps([dataclasses.asdict(b) for b in batches]))
     else:
@@ -87,11 +88,11 @@ def _print(batches: Sequence[StreamBatch], measure: str) -> None:
         for b in shown
     ]
     header = ["batch", "rows before", measure, "recent", "all so far", ""]
-    typer.echo(text_table(header, rows) if rows else "one batch: nothing to test on")
+    echo(text_table(header, rows) if rows else "one batch: nothing to test on")
     if every > 1:
-        typer.echo(f"(one batch in {every}; all are in --out and --json)")
+        echo(f"(one batch in {every}; all are in --out and --json)")
     if not any(b.high is not None for b in batches):
-        typer.echo(f"(too few batches to judge drift: it takes {LEAST + RECENT + 1})")
+        echo(f"(too few batches to judge drift: it takes {LEAST + RECENT + 1})")
 
 
 def _write(path: Path, as_csv: bool, batches: Sequence[StreamBatch]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlbn.errors import OptionError
+from sqlbn.limits import check_whole
 
 ENGINES = ("duckdb", "spark")
 _MASTER = re.compile(r"local$|local\[[^\]]+\]$|local-cluster\[|yarn$|(spark|k8s|sc)://.")
@@ -40,6 +41,10 @@ class Settings:
             memory_bytes(self.memory_limit)
         if self.disk_limit is not None:
             size_bytes(self.disk_limit, "--disk-limit")
+        check_whole("seed", self.seed)
+        for name in ("temp_dir", "cluster_dir"):
+            if getattr(self, name) == "":
+                raise OptionError(f"--{name.replace('_', '-')} '' names no folder")
         if self.threads is not None and self.threads < 1:
             raise OptionError(f"--threads {self.threads}: give at least 1")
         self._check_engine()
