@@ -25,8 +25,7 @@ from sqlbn.structure.selection import Select
 # From measures, an order of the attributes and a rule to a structure.
 Decider = Callable[[Measures, Sequence[int], Rule], Decided]
 Architecture = Literal["fanc", "spc", "tc", "given"]
-
-
+# Numbers of parents that are tried though no attribute can have as many.
 _KEPT_PARENTS = 16
 
 
