@@ -76,7 +76,7 @@ class FitOptions:
     query: str | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.m < math.inf:
+        if not 1e-300 < self.m < math.inf:
             raise OptionError(f"--m {self.m}: give a number above 0")
         if self.backoff not in ("cell", "parents"):
             raise OptionError(f"--backoff {self.backoff}: choose cell or parents")

@@ -43,9 +43,9 @@ class Selection:
         A few are kept: who asks for them finds them in the table.
         """
         most = max(depth, _KEPT_PARENTS)
-        if max(self.ks) <= most:
+        if self.ks[-1] <= most:
             return self
-        return replace(self, ks=list(self.ks[: most + 1]) if len(self.ks) > 1 else [most])
+        return replace(self, ks=list(self.ks[: most + 1]) if self.ks[0] == 0 else [most])
 
 
 @dataclass(frozen=True)

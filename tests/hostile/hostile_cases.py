@@ -1,4 +1,4 @@
-"""What every hostile case asks for: run in process, at most one error line, nothing raw, no trace."""
+"""What every hostile case asks for: at most one error line, nothing raw, no traceback."""
 
 from __future__ import annotations
 

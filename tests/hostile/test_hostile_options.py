@@ -32,10 +32,9 @@ WHOLE = {
     "stream -l nb": ["batch", "window"],
     "rank": ["top"],
 }
-LARGE_IS_FINE = {"k", "kmax", "bins", "seed", "loocv-sample", "structure-sample", "batch", "top"}
 
 
-@pytest.mark.parametrize("value", [HUGE, -HUGE, 2**63])
+@pytest.mark.parametrize("value", [HUGE, -HUGE])
 @pytest.mark.parametrize(("command", "option"), [(c, o) for c, many in WHOLE.items() for o in many])
 def test_a_number_past_64_bits(command: str, option: str, value: int, place: Path) -> None:
     name, *more = command.split()
@@ -43,20 +42,18 @@ def test_a_number_past_64_bits(command: str, option: str, value: int, place: Pat
     assert f"--{option}" in told
 
 
-@pytest.mark.parametrize("value", [LARGE, 10**9, 0, -1, -LARGE])
+@pytest.mark.parametrize("value", [LARGE, 0, -1])
 @pytest.mark.parametrize(("command", "option"), [(c, o) for c, many in WHOLE.items() for o in many])
 def test_a_number_of_any_size(
     command: str, option: str, value: int, place: Path, tmp_path: Path
 ) -> None:
-    if option in ("k", "loocv-sample", "window") and value == 10**9:
-        pytest.skip("as the largest")
     name, *more = command.split()
     words = [place / "data.parquet", "-t", "y", *more, f"--{option}", value]
     words += ["--store", tmp_path / "s.duckdb", "-n", "m"] if name == "fit" else []
     survived(name, *words, "--quiet")
 
 
-REAL = ["nan", "inf", "-inf", "1e400", "-1", "0", "1e-320", "x", ""]
+REAL = ["nan", "inf", "-1", "1e-320", "x", ""]
 
 
 @pytest.mark.parametrize("value", REAL)
@@ -130,7 +127,7 @@ def test_a_file_of_parents_that_is_none(name: str, place: Path) -> None:
     assert name in refused(*words, "--parents", place / f"{name}.toml")
 
 
-TEXTS = ["", "\x1b[2J", "a\x00b", "x" * 5000, "'; DROP TABLE t; --", "🍎", "\udce9"]
+TEXTS = ["", "a\x00\x1b[2J", "'; DROP TABLE t; --", "\udce9"]
 WORDS = [
     "learner", "select", "loss", "score", "superparent", "order", "estimate", "missing", "bound",
     "backoff", "discretise", "encodings", "weight", "columns", "exclude", "categorical", "numeric",
