@@ -113,5 +113,5 @@ def predict_statement(store: str | Path, name: str, data: Any, **options: Any) -
     with DuckDBEngine() as engine:
         spec = read_spec(open_store(store).load(engine, name))
         spec.require_class()
-        source = open_source(engine, data, **options)
+        source = open_source(engine, data, trained=spec.trained(), **options)
         return prediction_statement(spec, None, source)

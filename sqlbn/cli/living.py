@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +11,7 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
+from sqlbn.json_text import json_text
 from sqlbn.living.changing import Change
 
 Again = Annotated[
@@ -85,7 +85,7 @@ def merge(
 
 def _report(change: Change, done: str, name: str, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"name": name, **dataclasses.asdict(change)}))
+        typer.echo(json_text({"name": name, **dataclasses.asdict(change)}))
         return
     if STATE.quiet:
         return

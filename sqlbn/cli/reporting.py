@@ -1,20 +1,26 @@
-"""How errors reach a person: one line, and an exit code."""
+"""How a command ends: errors are one line, signals clean up, `| head` is no error."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping
-from typing import ParamSpec, TypeVar
+from typing import NoReturn, ParamSpec, TypeVar
 
 from sqlbn.cli.state import STATE
 from sqlbn.display import printable
 from sqlbn.errors import SqlbnError
 from sqlbn.limits import check_whole
+from sqlbn.spelling import SHELL, spoken
 
 P = ParamSpec("P")
 R = TypeVar("R")
+# Signals that ask a program to end. They are Ctrl-C to all that runs, and tell themselves apart by
+# the exit code.
+_ENDINGS = ("SIGTERM", "SIGHUP")
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:
@@ -23,16 +29,21 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            _check_numbers(kwargs)
-            return command(*args, **kwargs)
-        except (SqlbnError, OSError, MemoryError) as error:
-            if STATE.traceback or isinstance(error, BrokenPipeError):
-                raise
-            print(f"sqlbn: {printable(_line(error))}", file=sys.stderr)
-            sys.exit(1)
+            with spoken(SHELL):
+                try:
+                    _check_numbers(kwargs)
+                    found = command(*args, **kwargs)
+                    sys.stdout.flush()
+                    return found
+                except (SqlbnError, OSError, MemoryError) as error:
+                    if STATE.traceback or isinstance(error, BrokenPipeError):
+                        raise
+                    print(f"sqlbn: {printable(_line(error))}", file=sys.stderr)
+                    sys.exit(1)
+        except BrokenPipeError:
+            leave_quietly()
         except KeyboardInterrupt:
-            print("sqlbn: interrupted, nothing was changed", file=sys.stderr)
-            sys.exit(130)
+            _say_interrupted()
 
     return guarded
 
@@ -50,3 +61,37 @@ def _line(error: BaseException) -> str:
         return str(error) or "out of memory"
     named = f"{os.fsdecode(error.filename)!r}: " if error.filename is not None else ""
     return f"{named}{error.strerror or error}"
+
+
+def leave_quietly() -> NoReturn:
+    """End as a program does whose reader went away (`| head`); Python would complain at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(nowhere, stream.fileno())
+    sys.exit(128 + signal.SIGPIPE if hasattr(signal, "SIGPIPE") else 1)
+
+
+def _say_interrupted() -> NoReturn:
+    asked = STATE.signal
+    with contextlib.suppress(OSError):
+        done = "interrupted" if asked is None else "asked to end"
+        print(f"sqlbn: {done}, nothing was changed", file=sys.stderr)
+    sys.exit(128 + (signal.SIGINT if asked is None else asked))
+
+
+def end_on_signals() -> None:
+    """Let SIGTERM and SIGHUP do what Ctrl-C does, unless whoever started us has them ignored."""
+    for name in _ENDINGS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    # DuckDB turns whatever a handler raises into its own word for Ctrl-C: hence the note.
+    STATE.signal = number
+    raise KeyboardInterrupt

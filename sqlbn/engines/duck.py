@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _PERFECT_HASH_BITS = 18
 # What Python makes of a byte in a file's name that is no UTF-8.
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
+_WORDS = {"DOUBLE": "number", "BIGINT": "whole number", "DATE": "date", "TIMESTAMP": "time"}
 
 
 class DuckDBEngine:
@@ -70,8 +71,8 @@ class DuckDBEngine:
             self.execute(f"SET memory_limit = '{size} bytes'")
         if self.settings.disk_bytes is not None:
             self.execute(f"SET max_temp_directory_size = '{self.settings.disk_bytes} bytes'")
-        if self.settings.threads is not None:
-            self.execute(f"SET threads = {int(self.settings.threads)}")
+        if (threads := self.settings.used_threads) is not None:
+            self.execute(f"SET threads = {threads}")
 
     # -- running ---------------------------------------------------------------------------
 
@@ -247,6 +248,8 @@ def translate(error: duckdb.Error) -> SqlbnError:
             f"out of memory or disk: {line}; raise --memory-limit, "
             "or point --temp-dir at a disk with more room"
         )
+    if "CSV Error on Line" in str(error):
+        return csv_error(without_secrets(str(error)))
     damaged = ("magic bytes", "too small to be a parquet", "don't match", "corrupt", "thrift")
     if any(sign in lower for sign in damaged) or "snappy" in lower or "zstd" in lower:
         return SourceError(f"damaged Parquet file: {line}; write the file again")
@@ -261,3 +264,17 @@ def translate(error: duckdb.Error) -> SqlbnError:
     if isinstance(error, duckdb.IOException):
         return SourceError(line)
     return EngineError(f"the database engine says: {line}")
+
+
+def csv_error(text: str) -> SqlbnError:
+    """A value that its column cannot hold: in which file and line, and what it is."""
+    file = re.search(r"^ *file = (.*)$", text, re.MULTILINE)
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    value = re.search(r'column "(.*?)"\. Could not convert string "(.*?)" to ', text, re.DOTALL)
+    kind = re.search(r"is being converted as type (\S+)", text)
+    if not (file and line and value and kind):
+        return SourceError(f"the CSV file cannot be read: {' '.join(text.split())[:300]}")
+    return SourceError(
+        f"{file[1]!r}, line {line[1]}: column {value[1]!r} has {value[2][:80]!r}, which is no "
+        f"{_WORDS.get(kind[1], kind[1])}; correct the value, or leave it empty where it is missing"
+    )

@@ -74,6 +74,8 @@ class Lake(Protocol):
     joins_once: bool
     # Whether kept rows are numbered in the order of their query whoever asks for it.
     numbers_rows: bool
+    # Whether predictions come out in the order of the rows.
+    keeps_order: bool
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a small result."""

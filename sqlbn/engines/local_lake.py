@@ -33,6 +33,7 @@ class LocalLake:
     joins_at_once = 64
     joins_once = False
     numbers_rows = True
+    keeps_order = True
 
     def __init__(self, engine: DuckDBEngine) -> None:
         self._engine = engine

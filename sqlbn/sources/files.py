@@ -12,6 +12,7 @@ from pathlib import Path
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SourceError, SqlbnError
 from sqlbn.quoting import literal, literals
+from sqlbn.sources.csv_types import Types, csv_types, types_sql
 from sqlbn.sources.relation import Source, SourceFile, parquet_row_key
 from sqlbn.urls import is_remote, shown, without_secrets
 
@@ -186,20 +187,22 @@ def _compare_schemas(
         )
 
 
-def csv_source(engine: DuckDBEngine, files: Sequence[str], used: Callable[[str], bool]) -> Source:
-    """CSV files with the same columns; types are those that hold the values of all files."""
+def csv_source(
+    engine: DuckDBEngine, files: Sequence[str], used: Callable[[str], bool], trained: Types
+) -> Source:
+    """CSV files with the same columns; types as in training, else those that hold all values."""
     schemas = {f: engine.columns(f"read_csv({literal(_pattern(f))})") for f in files}
     wanted = {name: "" for name, _ in schemas[files[0]]}
     for file in files[1:]:
         _compare_schemas(files[0], wanted, file, {n: "" for n, _ in schemas[file]}, used)
     hive = any("=" in part for f in files for part in Path(f).parts[:-1])
-    relation = (
-        f"read_csv({file_list(files)}, union_by_name = true, "
-        f"hive_partitioning = {str(hive).lower()})"
-    )
+    options = f"union_by_name = true, hive_partitioning = {str(hive).lower()}"
+    columns = dict(engine.columns(f"read_csv({file_list(files)}, {options})"))
+    own = {name: columns[name] for name in wanted if name in columns}  # not those of folders
+    types = csv_types(engine, [literal(_pattern(f)) for f in files], own, trained)
     return Source(
-        relation=relation,
-        columns=dict(engine.columns(relation)),
+        relation=f"read_csv({file_list(files)}, {options}{types_sql(types)})",
+        columns={**columns, **types},
         label=label_of(files),
         files=sized(files),
         rescannable=False,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import duckdb
 
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SourceError
-from sqlbn.sources.relation import Source, staged
+from sqlbn.frames import array_table
+from sqlbn.sources.relation import ROW, Source, staged
 
 
-def object_source(engine: DuckDBEngine, data: Any) -> Source:
-    """Arrow data, a data frame or a DuckDB relation."""
+def object_source(engine: DuckDBEngine, data: Any, places: bool = False) -> Source:
+    """Arrow data, a data frame or a DuckDB relation; with `places` its rows have a number."""
     import pyarrow as pa
     import pyarrow.dataset as pads
 
@@ -22,6 +24,8 @@ def object_source(engine: DuckDBEngine, data: Any) -> Source:
         data, once = data.to_arrow_reader(), True
     elif kind.startswith("polars."):
         data = data.collect().to_arrow() if kind == "polars.LazyFrame" else data.to_arrow()
+    elif kind == "numpy.ndarray":
+        data = array_table(data)
     elif isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     elif isinstance(data, pa.RecordBatchReader):
@@ -32,7 +36,7 @@ def object_source(engine: DuckDBEngine, data: Any) -> Source:
     elif not isinstance(data, pa.Table | pads.Dataset) and not kind.startswith("pandas."):
         raise SourceError(
             f"cannot read data of type {kind}; give paths, an Arrow table or reader, "
-            "a pandas or polars data frame, or a DuckDB relation"
+            "a pandas or polars data frame, a numpy array, or a DuckDB relation"
         )
     name = engine.register(data)
     source = Source(
@@ -42,10 +46,27 @@ def object_source(engine: DuckDBEngine, data: Any) -> Source:
         rescannable=not once,
         ordered=not isinstance(data, pads.Dataset | pa.RecordBatchReader) and not _chunked(data),
     )
+    numbered = _numbered(data) if places else None
+    if numbered is not None:
+        source = replace(source, numbered_as=engine.register(numbered), place=ROW)
     if once:  # a reader can be read once only, even if the caller asks for the schema twice
         source = staged(engine, source)
         engine.unregister(name)
     return source
+
+
+def _numbered(data: Any) -> Any:
+    """The same rows with a column that numbers them; None where that would copy them."""
+    import numpy as np
+    import pyarrow as pa
+
+    if isinstance(data, pa.Table):
+        return data.append_column(ROW, pa.array(np.arange(data.num_rows)))
+    if type(data).__name__ != "DataFrame" or data.columns.nlevels > 1:
+        return None
+    data = data.copy(deep=False)
+    data[ROW] = np.arange(len(data))
+    return data
 
 
 def _chunked(data: Any) -> bool:

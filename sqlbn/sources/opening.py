@@ -14,6 +14,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.engines.local_lake import LocalLake
 from sqlbn.errors import ColumnError, EngineError, OptionError, SourceError
 from sqlbn.quoting import identifier, literal, qualified
+from sqlbn.sources.csv_types import Types
 from sqlbn.sources.files import csv_source, expand, file_format, parquet_source, remote_errors
 from sqlbn.sources.objects import object_source
 from sqlbn.sources.relation import Source, SourceFile, staged
@@ -30,22 +31,27 @@ def open_source(
     query: str | None = None,
     where: str | None = None,
     used: Callable[[str], bool] = lambda name: True,
+    trained: Types | None = None,
+    places: bool = False,
 ) -> Source:
     """Open files, a table of a lake, a database, Arrow data or a data frame as one relation.
 
-    `used` says which columns matter: files may disagree about the others.
+    `used` says which columns matter: files may disagree about the others. `trained` are the types
+    that columns had in training, for CSV, which has none. With `places` rows have one each where
+    that costs nothing, to be put into order again.
     """
+    trained = trained or {}
     lake = engine.lake
     if not isinstance(lake, LocalLake):
-        return _open_in_spark(engine, data, table, query, where, used)
+        return _open_in_spark(engine, data, table, query, where, used, trained)
     paths = _paths(data)
     if paths is None:
         if table is not None or query is not None:
             raise OptionError("--table and --query go with a DuckDB database file")
-        source = object_source(engine, data)
+        source = object_source(engine, data, places)
     else:
         with remote_errors(paths):
-            source = _path_source(engine, paths, table, query, used)
+            source = _path_source(engine, paths, table, query, used, trained)
     if not source.columns:
         raise SourceError(f"{source.label} has no columns")
     return with_where(engine, source, where) if where is not None else source
@@ -58,6 +64,7 @@ def _open_in_spark(
     query: str | None,
     where: str | None,
     used: Callable[[str], bool],
+    trained: Types,
 ) -> Source:
     from sqlbn.engines.spark.lake import SparkLake
     from sqlbn.sources import spark
@@ -67,7 +74,7 @@ def _open_in_spark(
     spark.check_database_options(table, query)
     paths = _paths(data)
     if paths is not None:
-        source = spark.open_files(engine, lake, paths, used)
+        source = spark.open_files(engine, lake, paths, used, trained)
     elif spark.is_frame(data):
         source = spark.open_frame(engine, lake, data)
     else:
@@ -95,6 +102,7 @@ def _path_source(
     table: str | None,
     query: str | None,
     used: Callable[[str], bool],
+    trained: Types,
 ) -> Source:
     lake_table = the_table(paths)
     if lake_table is not None:
@@ -111,8 +119,9 @@ def _path_source(
         return _database_source(engine, files[0], table, query)
     if table is not None or query is not None:
         raise OptionError("--table and --query go with a DuckDB database file")
-    opening = parquet_source if formats == {"parquet"} else csv_source
-    return opening(engine, files, used)
+    if formats == {"parquet"}:
+        return parquet_source(engine, files, used)
+    return csv_source(engine, files, used, trained)
 
 
 # -- a DuckDB database file ---------------------------------------------------------------------

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlbn.engines import DuckDBEngine
@@ -13,6 +15,8 @@ from sqlbn.scoring.names import RESERVED
 from sqlbn.urls import shown
 
 ROW = f"{RESERVED}source_row"
+# What the engine calls the place of a row in a file or a table.
+_ENGINE_PLACES = {"file_index", "file_row_number", "rowid"}
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,10 @@ class Source:
             f"{role} {name!r} is not in {self.label}; there is {', '.join(map(repr, close))}{more}"
         )
 
+    def has(self, name: str) -> bool:
+        """Whether `column` would find a column of that name."""
+        return name in self.columns or [c.lower() for c in self.columns].count(name.lower()) == 1
+
     def filtered(self, *conditions: str) -> Source:
         """The rows that also satisfy these conditions."""
         return replace(self, where=(*self.where, *conditions))
@@ -92,6 +100,24 @@ class Source:
     def with_numbers(self) -> Source:
         """The same rows, from the relation in which they have their `row_key`."""
         return replace(self, relation=self.numbered_relation)
+
+    @property
+    def has_places(self) -> bool:
+        """Whether rows can be told by their place; a column of the user's may be called like it."""
+        key = self.place or self.row_key
+        names = {name.lower() for name in self.columns}
+        return key is not None and names.isdisjoint(_ENGINE_PLACES & set(re.findall(r"\w+", key)))
+
+    def in_places(self, columns: Iterable[str]) -> str:
+        """Some columns of the filtered rows, and in `ROW` what puts them into their order again.
+
+        Joins mix up the rows as soon as two threads work (DuckDB 2.0, also where it is told to keep
+        insertion order). Without places of its own a scan is numbered by one thread.
+        """
+        place = self.place or self.row_key if self.has_places else "row_number() OVER ()"
+        items = ", ".join([*map(identifier, columns), f"{place} AS {ROW}"])
+        source = self.with_numbers if self.has_places else self
+        return f"({source.select(items)})"
 
     @property
     def filtered_relation(self) -> str:

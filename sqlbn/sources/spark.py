@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sqlbn.encode.types import type_group
 from sqlbn.engines import DuckDBEngine
 from sqlbn.engines.lake import ROW_NUMBER, Numbering
 from sqlbn.engines.spark.errors import first_line, translate
@@ -14,6 +15,7 @@ from sqlbn.engines.spark.spelling import quoted
 from sqlbn.engines.spark.types import frame_types
 from sqlbn.errors import ColumnError, OptionError, SourceError
 from sqlbn.quoting import identifier
+from sqlbn.sources.csv_types import Types, type_like
 from sqlbn.sources.files import (
     expand,
     file_format,
@@ -29,13 +31,18 @@ from sqlbn.urls import is_remote
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 # A table of Spark's catalog: table:catalog.schema.name
 TABLE = "table:"
 
 
 def open_files(
-    engine: DuckDBEngine, lake: SparkLake, paths: Sequence[str], used: Callable[[str], bool]
+    engine: DuckDBEngine,
+    lake: SparkLake,
+    paths: Sequence[str],
+    used: Callable[[str], bool],
+    trained: Types,
 ) -> Source:
     """Files or a table, by name."""
     if any(path.startswith(TABLE) for path in paths):
@@ -56,7 +63,12 @@ def open_files(
             f"{files[0]!r} is a DuckDB database, which Spark cannot read; "
             "use --engine duckdb, or COPY the table to Parquet"
         )
-    frame = _read(lambda: _reader(lake, form, files).load([address(f) for f in files]), files[0])
+    reader = _reader(lake, form, files)
+    frame = _read(lambda: reader.load([address(f) for f in files]), files[0])
+    if form == "csv":
+        _check_quantities(frame, trained, label_of(files))
+        schema = _text_as_text(frame, trained)
+        frame = _read(lambda: reader.schema(schema).load([address(f) for f in files]), files[0])
     types = None
     if form == "parquet" and not any(map(is_remote, files)):
         # The same checks and the same types as without Spark.
@@ -144,6 +156,39 @@ def _reader(lake: SparkLake, form: str, files: Sequence[str]) -> Any:
         tabs = files[0].lower().endswith((".tsv", ".tsv.gz", ".txt"))
         reader = reader.options(header=True, inferSchema=True, sep="\t" if tabs else ",")
     return reader
+
+
+def _text_as_text(frame: DataFrame, trained: Types) -> StructType:
+    """The schema that Spark found, but text where it was text in training."""
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    known = {name.lower(): type_ for name, type_ in trained.items()}
+    types = frame_types(frame)
+    fields = []
+    for field in frame.schema:
+        wanted = known.get(field.name.lower())
+        as_text = wanted is not None and type_like(types[field.name], wanted) == "VARCHAR"
+        fields.append(StructField(field.name, StringType() if as_text else field.dataType))
+    return StructType(fields)
+
+
+def _check_quantities(frame: DataFrame, trained: Types, label: str) -> None:
+    """An error where a column of quantities has what is none; Spark would take it for missing."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    for name, found in frame_types(frame).items():
+        wanted = trained.get(name)
+        if wanted is None or not wanted.quantity or type_group(found) != "text":
+            continue
+        kind = "double" if type_like(found, wanted) == "DOUBLE" else "timestamp"
+        column = F.col(quoted(name))
+        odd = frame.where(column.isNotNull() & column.try_cast(kind).isNull()).select(column)
+        for row in odd.take(1):
+            raise SourceError(
+                f"{label}: column {name!r} has {row[0]!r}, which is no "
+                f"{'number' if kind == 'double' else 'time'}; correct the value, or leave it "
+                "empty where it is missing"
+            )
 
 
 def _hive_root(files: Sequence[str]) -> str | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,9 +21,17 @@ from sqlbn.store.spec import TABLES, ModelSpec
 STORAGE_VERSION = "v1.0.0"
 # A DuckDB file begins with three headers of 4 KB; a shorter one is none yet.
 _HEADERS = 3 * 4096
-# How long to wait for another process that is writing: it holds the file for a moment only.
+# How long to wait for another process that is writing: it holds the file for a moment only. Before
+# the work less, for a reader may stay for hours; after it longer, for the work is at stake.
 _PATIENCE = 10.0
+_PATIENCE_BEFORE = 3.0
+_PATIENCE_AFTER = 60.0
+# A wait of more than this is said.
+_UNSAID = 1.0
 _RESERVED_NAMES = {"main", "information_schema", "pg_catalog", "temp", "system"}
+
+# Where a wait is said.
+Say = Callable[[str], None]
 
 
 class StoreFile:
@@ -34,14 +43,20 @@ class StoreFile:
     # -- opening -----------------------------------------------------------------------------
 
     @contextmanager
-    def _attached(self, engine: DuckDBEngine, write: bool) -> Iterator[str]:
+    def _attached(
+        self,
+        engine: DuckDBEngine,
+        write: bool,
+        patience: float | None = None,
+        say: Say | None = None,
+    ) -> Iterator[str]:
         catalog = engine.fresh_name("store")
         new = not check_file(self.path)
         if new and not write:
             raise StoreError(f"there is no store {str(self.path)!r}; `sqlbn fit` makes one")
         log = Path(f"{self.path}.wal")
         had_log = log.exists()
-        self._attach(engine, catalog, write, new)
+        self._attach(engine, catalog, write, new, patience or _PATIENCE, say)
         with self._explaining(write):
             # Another process may have made the file while this one waited for it.
             new = new and not _schemas(engine, catalog)
@@ -75,7 +90,15 @@ class StoreFile:
             if new or (not had_log and log.stat().st_size == 0):
                 log.unlink(missing_ok=True)
 
-    def _attach(self, engine: DuckDBEngine, catalog: str, write: bool, new: bool) -> None:
+    def _attach(
+        self,
+        engine: DuckDBEngine,
+        catalog: str,
+        write: bool,
+        new: bool,
+        patience: float,
+        say: Say | None,
+    ) -> None:
         # The type is said: by the file's first bytes the engine would look for an extension; and
         # the whole path: what stands before a colon would be a type, too.
         options = ["TYPE duckdb"]
@@ -83,7 +106,7 @@ class StoreFile:
         options += [f"STORAGE_VERSION '{STORAGE_VERSION}'"] if new else []
         path = literal(str(self.path.absolute()))
         sql = f"ATTACH {path} AS {catalog} ({', '.join(options)})"
-        deadline = time.monotonic() + _PATIENCE
+        started = time.monotonic()
         while True:
             try:
                 engine.execute(sql)
@@ -96,21 +119,26 @@ class StoreFile:
                     if told is error:
                         told = StoreError(f"cannot open the store {str(self.path)!r}: {error}")
                     raise told from error
-                if time.monotonic() > deadline:
+                waited = time.monotonic() - started
+                if waited > patience:
                     raise StoreBusyError(self._busy_text(str(error))) from error
+                if say is not None and waited > _UNSAID:
+                    say(f"{self._held_text(str(error))}: waiting up to {patience:.0f} s for it")
+                    say = None
                 time.sleep(0.2)
 
     def _size(self) -> int:
         return self.path.stat().st_size if self.path.exists() else 0
 
-    def _busy_text(self, message: str) -> str:
+    def _held_text(self, message: str) -> str:
         holder = re.search(r"held in (.+?)(?: by |\.|$)", message)
         pid = re.search(r"PID (\d+)", message)
         who = f"process {pid[1]}" if pid else holder[1] if holder else "another connection"
-        return (
-            f"the store {str(self.path)!r} is held by {who}; "
-            "wait until it ends or close its connection, then try again"
-        )
+        return f"the store {str(self.path)!r} is held by {who}"
+
+    def _busy_text(self, message: str) -> str:
+        remedy = "wait until it ends or close its connection, then try again"
+        return f"{self._held_text(message)}; {remedy}"
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -158,8 +186,10 @@ class StoreFile:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def check_name(self, engine: DuckDBEngine, name: str, replace: bool) -> None:
-        """Fail before the work, not after it, where the name cannot be used."""
+    def check_name(
+        self, engine: DuckDBEngine, name: str, replace: bool, say: Say | None = None
+    ) -> None:
+        """Fail before the work, not after it, where a model of that name cannot be written."""
         if not name or name.lower() in _RESERVED_NAMES or "\x00" in name:
             raise StoreError(f"{name!r} cannot be the name of a model; choose another with --name")
         if not check_file(self.path):
@@ -167,10 +197,22 @@ class StoreFile:
                 raise StoreError(
                     f"the folder {str(self.path.parent)!r} for the store does not exist"
                 )
+            if not os.access(self.path.parent, os.W_OK):
+                raise StoreError(
+                    f"the folder {str(self.path.parent)!r} for the store cannot be written to"
+                )
             return
-        same = [n for n in self.names(engine) if n.lower() == name.lower()]
+        same = [n for n in self.check_writable(engine, say) if n.lower() == name.lower()]
         if same and (not replace or name not in same):
             raise StoreError(_taken(self.path, same[0]))
+
+    def check_writable(self, engine: DuckDBEngine, say: Say | None = None) -> list[str]:
+        """Open the file for writing, as the end of the work will, and give it back at once.
+
+        The models in it. Readers that have it open would stop a writer then.
+        """
+        with self._attached(engine, True, _PATIENCE_BEFORE, say) as catalog:
+            return _model_names(engine, catalog)
 
     def save(
         self,
@@ -179,6 +221,7 @@ class StoreFile:
         name: str,
         replace: bool,
         instead_of: int | None = None,
+        say: Say | None = None,
     ) -> None:
         """Write a model in one transaction: a reader sees the old one or the new one.
 
@@ -186,7 +229,7 @@ class StoreFile:
         in the file, somebody else has changed it meanwhile.
         """
         engine = draft.engine
-        with self._attached(engine, write=True) as catalog:
+        with self._attached(engine, True, _PATIENCE_AFTER, say) as catalog:
             engine.execute("BEGIN")
             try:
                 version = self._make_room(engine, catalog, name, replace, instead_of)

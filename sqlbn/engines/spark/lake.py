@@ -42,6 +42,7 @@ class SparkLake:
     joins_at_once = 8
     joins_once = True
     numbers_rows = False
+    keeps_order = False
 
     def __init__(self, engine: DuckDBEngine) -> None:
         self._engine = engine
