@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.draft import Draft
+from sqlbn.encode.codebook import BookTables
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError, StoreError
 from sqlbn.evaluation.losses import Evaluation
@@ -336,6 +337,7 @@ def prediction_statement(
     order_by: Sequence[str] = (),
     dialect: Dialect = DUCKDB,
     in_order: bool = True,
+    tables: BookTables | None = None,
 ) -> str:
     """The query that `predict` runs, over the model's tables in a schema (None: the one in USE).
 
@@ -347,7 +349,7 @@ def prediction_statement(
     source = replace(source, columns=columns)
     check_input(spec, source)
     order = [identifier(source.column(n, "--order-by column")) for n in order_by]
-    scorer = spec.scorer(prefix, columns, dialect=dialect)
+    scorer = spec.scorer(prefix, columns, dialect, tables)
     if in_order:
         sql = prediction_sql(scorer, source.in_places(columns))
         return f"SELECT * EXCLUDE ({ROW}) FROM ({sql}) ORDER BY {', '.join([*order, ROW])}"
