@@ -51,3 +51,7 @@ class OutOfMemoryError(EngineError, MemoryError):
 
 class SqlbnWarning(UserWarning):
     """Something was decided for the user that the user may want to know."""
+
+
+class UnseenError(SqlbnError, ValueError):
+    """Rows have values that a model has never seen, and they were to be refused."""
