@@ -1,12 +1,15 @@
 {# Left-out rows times the super parents: those of their values that other rows have too. #}
 SELECT
   {{ kept | join(", ") }}
-  , p.level
+  , {{ level }} AS level
+  {% if above %}
+  , {{ above }} AS above
+  {% endif %}
   {% for key in keys %}
   , {{ key.sql }} AS {{ key.alias }}
   {% endfor %}
   {% for score in scores %}
-  , p.l_{{ loop.index0 }} AS {{ score }}
+  , {{ score.sql }} AS {{ score.name }}
   {% endfor %}
   {% if gone %}
   , {{ gone_at }} AS gone
@@ -26,5 +29,5 @@ FROM (
 CROSS JOIN {{ turns }}
 JOIN {{ table }} AS p ON p.key = {{ base }}
 {% if shifts %}
-JOIN {{ maxima }} AS m ON m.id = k.r * {{ n_levels }} + p.level
+JOIN {{ maxima }} AS m ON m.id = k.r * {{ n_levels }} + {{ level }}
 {% endif %}

@@ -42,7 +42,7 @@ SELECT parents_key AS key
   , ln({{ share }} / (n_{{ j }} + {{ m }})) AS l_{{ j }}
   {% endfor %}
 FROM parents
-{% for code in silent %}
+{% for code in ignored %}
 UNION ALL
 SELECT {{ code }}{% for j in classes %}, 0{% endfor %}
 

@@ -1,10 +1,14 @@
-{# Leave-one-out ratios of the cells that were seen, for families too large for an array. #}
+{# Leave-one-out ratios of the cells that were seen, for families too large for an array. For weights
+   that are importances: what a ratio is made of, and the ratio of a row that is alone in its cell. #}
 CREATE TABLE {{ table }} AS
 WITH cells AS (
   SELECT
     {{ cell }} AS cell,
     {{ parents }} AS parents,
     {{ lower_cell }} AS lower_cell
+    {% if value %}
+    , {{ value }} AS value
+    {% endif %}
     {% for j in range(n_classes) %}
     , COALESCE(sum(n) FILTER (WHERE {{ y }} = {{ j }}), 0)::DOUBLE AS n_{{ j }}
     {% endfor %}
@@ -25,6 +29,9 @@ listed AS (
     [{% for j in range(n_classes) %}{{ ", " if not loop.first }}n_{{ j }}{% endfor %}] AS n,
     [{% for j in range(n_classes) %}{{ ", " if not loop.first }}t_{{ j }}{% endfor %}] AS t,
     [{% for j in range(n_classes) %}{{ ", " if not loop.first }}(n_{{ j }} + {{ share }}) / (t_{{ j }} + {{ m }}){% endfor %}] AS p
+    {% if value %}
+    , sum({% for j in range(n_classes) %}{{ " + " if not loop.first }}n_{{ j }}{% endfor %}) OVER (PARTITION BY value) AS everywhere
+    {% endif %}
   FROM cells JOIN totals USING (parents)
 ),
 owned AS (
@@ -33,14 +40,36 @@ owned AS (
     lower_cell * {{ n_classes }} + y AS lower_key,
     y,
     p,
+    {% if importance %}
+    n[y + 1] AS own_n,
+    t[y + 1] AS own_t,
+    {{ seen }} AS alone
+    {% else %}
     (greatest(n[y + 1] - 1, 0) + {{ share }}) / (greatest(t[y + 1] - 1, 0) + {{ m }}) AS own,
-    list_sum(n) - n[y + 1] + greatest(n[y + 1] - 1, 0) > 0 AS usable
+    {{ seen }} > 1 AS usable
+    {% endif %}
   FROM listed CROSS JOIN (SELECT CAST(range AS INTEGER) AS y FROM range({{ n_classes }}))
   WHERE n[y + 1] > 0
 )
 SELECT
   owned.key AS key
+  {% if importance %}
+  , own_n AS n
+  , own_t AS t
+  , owned.alone AS alone
   {% for slot in slots %}
-  , {{ "CASE WHEN usable THEN " if lower }}CASE WHEN {{ slot.at }} = y THEN 1e0 ELSE p[{{ slot.at }} + 1] / own END{{ " ELSE below." ~ slot.name ~ " END" if lower }} AS {{ slot.name }}
+  , p[{{ slot.at }} + 1] AS {{ slot.estimate }}
+  , CASE WHEN {{ slot.at }} = y OR own_n < owned.alone THEN 1e0
+    {% if lower %}
+    WHEN owned.alone < below.alone THEN below.{{ slot.estimate }} * ((below.t - owned.alone) + {{ m }}) / ((below.n - owned.alone) + {{ share }})
+    ELSE below.{{ slot.name }} END AS {{ slot.name }}
+    {% else %}
+    ELSE {{ "1e0" if backs_off else "p[" ~ slot.at ~ " + 1] * ((own_t - owned.alone) + " ~ m ~ ") / " ~ share }} END AS {{ slot.name }}
+    {% endif %}
   {% endfor %}
+  {% else %}
+  {% for slot in slots %}
+  , {{ "CASE WHEN usable THEN " if backs_off }}CASE WHEN {{ slot.at }} = y THEN 1e0 ELSE p[{{ slot.at }} + 1] / own END{{ " ELSE " ~ ("below." ~ slot.name if lower else "1e0") ~ " END" if backs_off }} AS {{ slot.name }}
+  {% endfor %}
+  {% endif %}
 FROM owned{{ " JOIN " ~ lower ~ " AS below ON below.key = owned.lower_key" if lower }}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,12 @@ from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.evaluation.curves import Point, learning_curves
 from sqlbn.evaluation.folds import cross_validate
 from sqlbn.evaluation.losses import Evaluation, check_measure
+from sqlbn.evaluation.positive import asked_class, positive_class, positive_of_rows
 from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import Pattern, learn
+from sqlbn.frames import with_target
 from sqlbn.learners.registry import LEARNER_OPTIONS, switch
+from sqlbn.lists import as_list, names_in, pairs_in, split_list
 from sqlbn.living.changing import Change
 from sqlbn.living.models import options_of
 from sqlbn.living.operations import change_stored, merge_stored
@@ -33,9 +36,12 @@ from sqlbn.sources import Source, open_source
 from sqlbn.sources.classless import told as told_target
 from sqlbn.sources.classless import with_class_of
 from sqlbn.sources.csv_types import Trained, Types
+from sqlbn.sources.there import check_there
 from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
+from sqlbn.store.meta import decoded_meta
 from sqlbn.store.opening import as_folder
+from sqlbn.store.saving import check_not_read, store_model
 from sqlbn.store.spec import read_spec
 
 _SETTINGS = (
@@ -56,8 +62,14 @@ def _settings(options: dict[str, Any]) -> Settings:
     """Take the engine's settings out of the keywords."""
     given = {key: options.pop(key) for key in _SETTINGS if key in options}
     if given.get("spark_conf"):
-        given["spark_conf"] = tuple(given["spark_conf"])
+        pairs = given["spark_conf"]
+        given["spark_conf"] = tuple(pairs_in([pairs]) if isinstance(pairs, str) else pairs)
     return Settings(**{key: value for key, value in given.items() if value not in (None, [], ())})
+
+
+def engine_settings(options: Mapping[str, Any]) -> Settings:
+    """The engine's settings among keywords."""
+    return _settings(dict(options))
 
 
 def split_options(
@@ -68,7 +80,10 @@ def split_options(
     return settings, fit_options(target, {"learner": learner, **options})
 
 
-_ENCODING = ("discretise", "bins", "columns", "exclude", "categorical", "numeric", "keep", "weight")
+_ENCODING = (
+    *("discretise", "bins", "columns", "exclude", "categorical", "numeric", "keep"),
+    *("weight", "weight_kind"),
+)
 
 
 def _like(
@@ -96,13 +111,15 @@ def _like(
     if not same_structure:
         decided = {
             "weight": encoding.weight,
+            "weight_kind": encoding.weight_kind,
             "discretise": told.discretise,
             "bins": told.bins,
         }
         if learner is None and not any(options.get(key) for key in LEARNER_OPTIONS):
             # Models that are to be merged are of one kind: that of the pattern unless told.
             learner, known = told.learner, told.make_learner().options()
-            options = {**known, "m": told.m, "backoff": told.backoff, **options}
+            rules = {"m": told.m, "backoff": told.backoff, "unseen": told.unseen}
+            options = {**known, **rules, **options}
         settings, chosen = split_options(target, learner, {**options, **decided})
         return settings, chosen, Pattern(encoding)
     settings = _settings(options)
@@ -140,7 +157,7 @@ def open_for_fit(
 
 def fit(
     data: Any,
-    target: str,
+    target: Any,
     learner: str | None = None,
     *,
     store: str | Path | None = None,
@@ -155,17 +172,19 @@ def fit(
 ) -> Model:
     """Learn a classifier of `target` from Parquet or CSV files, a database, Arrow or a data frame.
 
+    `target` names a column; or it is the labels, apart from a data frame or an array: `fit(X, y)`.
     `learner` is nb, tan, kdb, skdb, ande or one of its short names (a1de, a2de-sw, …), fan,
     superparent, one of the collections fanc, spc, spcr, tc and collection, snb, or one of the
     networks hgc, vfbn1 and vfbn2; without it skdb, or kdb where `k` is given. `options` are those
     of `sqlbn fit`: `k`, `kmax`, `select`, `loss`, `n`, `subsumption`, `weighted`, `min_count`,
-    `attributes`, `score`, `superparent`, `order`,
-    `parents_from_first`, `parents` (attribute → list of parent sets, each a list of names or a
-    mapping with `parents` and `weight`), `estimate`, `missing`, `loocv_sample`,
-    `structure_sample`, `bound` (normal, hoeffding), `delta`, `delta_star`, `tau`, `block`, `m`,
-    `backoff`, `discretise` (ef, mdl, modl, auto), `encodings`, `bins`, `map`, `weight`, `columns`,
+    `attributes`, `score`, `superparent`, `order`, `parents_from_first`, `parents` (attribute → list
+    of parent sets, each a list of names or a mapping with `parents` and `weight`), `estimate`,
+    `missing`, `unseen` (neutral, smoothed), `loocv_sample`, `structure_sample`, `bound` (normal,
+    hoeffding), `delta`, `delta_star`, `tau`, `block`, `m`, `backoff`, `discretise` (ef, mdl, modl,
+    auto), `encodings`, `bins`, `map`, `weight`, `weight_kind` (frequency, importance), `columns`,
     `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, and of the engine
-    `memory_limit`, `threads`, `temp_dir`, `disk_limit`, `seed`.
+    `memory_limit`, `threads`, `temp_dir`,
+    `disk_limit`, `seed`.
     With a `store` the model is written to it under `name`; with `store_table`, a folder or URL, as
     Parquet tables. `engine` is "duckdb" or "spark"; of Spark: `master`, `spark_conf` (key=value),
     `cluster_dir`, and `session`, where the caller has one.
@@ -179,6 +198,7 @@ def fit(
     >>> model.predict(pa.table({"suit": ["s"]})).column("prediction").to_pylist()
     ['no']
     """
+    data, target = with_target(data, target)
     settings, chosen, pattern = _like(target, learner, options, like, same_structure)
     if store is not None and store_table is not None:
         raise OptionError("give store or store_table, not both")
@@ -186,17 +206,17 @@ def fit(
     if (store is None) != (name is None):
         raise OptionError("store and name go together: give both, or neither")
     progress = progress or (Progress() if quiet else ConsoleProgress())
+    check_there(settings, data)
     engine = opened_engine(settings, progress)
     try:
         if store is not None and name is not None:
-            open_store(store).check_name(engine, name, replace)
+            open_store(store).check_name(engine, name, replace, progress.note)
         source = open_for_fit(engine, data, chosen, pattern)
+        check_not_read(store, source)
         draft, spec = learn(engine, source, chosen, progress, pattern)
-        model = Model(engine, draft, spec)
         if store is not None and name is not None:
-            with progress.stage("store", f"storing {name!r} in {store}"):
-                model.save(store, name, replace)
-        return model
+            store_model(store, draft, spec, name, replace, progress)
+        return Model(engine, draft, spec)
     except BaseException:
         engine.close()
         raise
@@ -261,7 +281,9 @@ def _change(
     options: dict[str, Any],
 ) -> Change:
     progress = progress or (Progress() if quiet else ConsoleProgress())
-    with opened_engine(_settings(options), progress) as engine:
+    settings = _settings(options)
+    check_there(settings, data)
+    with opened_engine(settings, progress) as engine:
         return change_stored(
             engine,
             store,
@@ -304,10 +326,11 @@ def merge(
         )
 
 
-def models(store: str | Path) -> dict[str, dict[str, str]]:
+def models(store: str | Path) -> dict[str, dict[str, Any]]:
     """The models in a store: for each name its meta table."""
     with DuckDBEngine() as engine:
-        return open_store(store).metas(engine)
+        metas = open_store(store).metas(engine)
+        return {name: decoded_meta(meta) for name, meta in metas.items()}
 
 
 def drop(store: str | Path, name: str) -> None:
@@ -318,11 +341,12 @@ def drop(store: str | Path, name: str) -> None:
 
 def evaluate(
     data: Any,
-    target: str,
+    target: Any,
     learner: str | None = None,
     *,
     test: Any = None,
     folds: int | None = None,
+    positive: object = None,
     quiet: bool = True,
     progress: Progress | None = None,
     **options: Any,
@@ -330,9 +354,12 @@ def evaluate(
     """Losses of a learner on rows it has not seen: on `test` data, or by `folds`-fold
     cross-validation (10 where neither is given).
 
+    Labels may come apart: `evaluate(X, y, test=(X2, y2))`.
     Codebooks are learned from the training part only. Folds are stratified and depend on the seed
     and the data, not on the learner. `auc` and `aoprc` over folds are the mean of the folds that
-    have them, by the weight of their rows; the other losses are those of all rows.
+    have them, by the weight of their rows; the other losses are those of all rows. These two and
+    `mcc` are about the class `positive`, of two classes the rarer one where none is given; of more
+    it is that class against the rest, or the mean over all.
 
     >>> import pyarrow as pa
     >>> hands = pa.table({"suit": ["h", "s"] * 20, "wins": ["yes", "no"] * 20})
@@ -340,17 +367,26 @@ def evaluate(
     1.0
     """
     return evaluate_parts(
-        data, target, learner, test=test, folds=folds, quiet=quiet, progress=progress, **options
+        data,
+        target,
+        learner,
+        test=test,
+        folds=folds,
+        positive=positive,
+        quiet=quiet,
+        progress=progress,
+        **options,
     )[0]
 
 
 def evaluate_parts(
     data: Any,
-    target: str,
+    target: Any,
     learner: str | None = None,
     *,
     test: Any = None,
     folds: int | None = None,
+    positive: object = None,
     quiet: bool = True,
     progress: Progress | None = None,
     **options: Any,
@@ -358,31 +394,59 @@ def evaluate_parts(
     """What `evaluate` returns, and the same for every fold."""
     if test is not None and folds is not None:
         raise OptionError("give test files or folds, not both")
+    labelled, (data, target) = not isinstance(target, str), with_target(data, target)
+    if labelled and isinstance(test, tuple) and len(test) == 2:
+        test, named = with_target(*test)
+        if named != target:
+            raise OptionError(f"the labels of --test are {named!r}, those of the data {target!r}")
     settings, chosen = split_options(target, learner, options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
+    check_there(settings, data, test)
     with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         # Opened before the work: a wrong path should not cost a fit.
         trained = {name: Trained(kind) for name, kind in source.columns.items()}
         tested = open_for_fit(engine, test, chosen, trained=trained) if test is not None else None
+        asked = asked_class(positive)
         if tested is None:
-            return cross_validate(engine, source, chosen, 10 if folds is None else folds, progress)
+            number = 10 if folds is None else folds
+            return cross_validate(engine, source, chosen, number, progress, asked)
+        if asked is not None:  # before the fit
+            positive_of_rows(engine, source, chosen, asked)
         draft, spec = learn(engine, source, chosen, progress)
         fitted = sum(progress.seconds.values())
         with progress.stage("evaluate", "scoring the test rows"):
-            result = evaluate_source(draft, spec, tested, chosen.weight)
+            found = positive_class(asked, spec.class_names, spec.class_counts)
+            result = evaluate_source(draft, spec, tested, chosen.weight, positive=found)
         result.seconds["fit"] = fitted
         return result, [result]
 
 
+def as_sizes(given: str | int | Sequence[str | int]) -> list[int]:
+    """Numbers of rows: of a list, or of a text such as '1000,1e5'.
+
+    >>> as_sizes("1000,1e5"), as_sizes([10, 20])
+    ([1000, 100000], [10, 20])
+    """
+    found = []
+    for item in [given] if isinstance(given, str | int) else given:
+        for size in split_list(item) if isinstance(item, str) else [item]:
+            try:
+                found.append(int(float(size)))
+            except (ValueError, OverflowError) as error:
+                raise OptionError(f"--sizes {size!r}: write numbers, such as 1000,1e5") from error
+    return found
+
+
 def curve(
     data: Any,
-    target: str,
-    learners: Sequence[str],
-    sizes: Sequence[int],
+    target: Any,
+    learners: str | Sequence[str],
+    sizes: str | int | Sequence[str | int],
     *,
     repeats: int = 10,
     ranking: bool = False,
+    positive: object = None,
     quiet: bool = True,
     progress: Progress | None = None,
     **options: Any,
@@ -391,32 +455,46 @@ def curve(
 
     An option that only some learners take goes to those of the list that do.
 
-    With `ranking` the losses have `auc` and `aoprc` too, which take time of their own.
+    With `ranking` the losses have `auc` and `aoprc` too, which take time of their own. `positive`
+    is the class that they and `mcc` are about, as in `evaluate`.
 
     >>> import pyarrow as pa
     >>> hands = pa.table({"suit": ["h", "s"] * 40, "wins": ["yes", "no"] * 40})
     >>> [p.size for p in curve(hands, "wins", ["nb"], [10, 20], repeats=2)]
     [10, 20]
     """
+    data, target = with_target(data, target)
+    learners, sizes = names_in(as_list(learners)), as_sizes(sizes)
     given = {key: options.pop(key) for key in LEARNER_OPTIONS & options.keys()}
     given = {key: value for key, value in given.items() if value not in (None, False)}
     settings, chosen = split_options(target, "nb", options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
+    check_there(settings, data)
     with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         return learning_curves(
-            engine, source, chosen, learners, sizes, repeats, progress, ranking, given
+            engine,
+            source,
+            chosen,
+            learners,
+            sizes,
+            repeats,
+            progress,
+            ranking,
+            given,
+            asked_class(positive),
         )
 
 
 def stream(
     data: Any,
-    target: str,
+    target: Any,
     learner: str | None = None,
     *,
     batch: int = 10_000,
     window: int | None = None,
     measure: str = "zero_one",
+    positive: object = None,
     store: str | Path | None = None,
     name: str | None = None,
     replace: bool = False,
@@ -429,7 +507,8 @@ def stream(
     With a `window` the model is that of the last so many rows. The encoding is that of the first
     batch, new categories are added as they come. `learner` is a1de where none is given: it uses
     all that it counts, and chooses nothing once and for all. With a `store` the last model is kept.
-    A `SqlbnWarning` says where the loss has risen out of its band.
+    A `SqlbnWarning` says where the loss has risen out of its band. `positive` is the class that the
+    measures auc, aoprc and mcc are about, as in `evaluate`; the rarer one is by the first rows.
 
     >>> import pyarrow as pa
     >>> hands = pa.table({"suit": ["h", "s"] * 40, "wins": ["yes", "no"] * 40})
@@ -439,14 +518,18 @@ def stream(
     if (store is None) != (name is None):
         raise OptionError("store and name go together: give both, or neither")
     check_measure(measure)
+    data, target = with_target(data, target)
     settings, chosen = split_options(target, learner or STREAM_LEARNER, options)
     settings.require_order("stream")
     progress = progress or (Progress() if quiet else ConsoleProgress())
-    how = StreamOptions(batch, window, measure)
+    how = StreamOptions(batch, window, measure, asked_class(positive))
+    check_there(settings, data)
     with DuckDBEngine(settings) as engine:
         if store is not None and name is not None:
-            open_store(store).check_name(engine, name, replace)
-        following = Stream(engine, open_for_fit(engine, data, chosen), chosen, how, progress)
+            open_store(store).check_name(engine, name, replace, progress.note)
+        source = open_for_fit(engine, data, chosen)
+        check_not_read(store, source)
+        following = Stream(engine, source, chosen, how, progress)
         found = []
         for result in following.run():
             found.append(result)
@@ -455,8 +538,7 @@ def stream(
         for note in following.notes:
             warnings.warn(note, SqlbnWarning, stacklevel=2)
         if store is not None and name is not None and following.model is not None:
-            with progress.stage("store", f"storing {name!r} in {store}"):
-                open_store(store).save(*following.model, name, replace)
+            store_model(store, *following.model, name, replace, progress)
         return found
 
 

@@ -15,6 +15,7 @@ from sqlbn.encode.partitions import AUTO
 from sqlbn.encode.shuffle import WORD, shuffle_sql
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError
+from sqlbn.frames import with_target
 from sqlbn.learners.registry import switch
 from sqlbn.options import FitOptions
 from sqlbn.preparing import encode_rows, look, prepare
@@ -26,6 +27,7 @@ from sqlbn.search.rules import given_rule
 from sqlbn.search.samples import Samples
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged
+from sqlbn.sources.there import check_there
 from sqlbn.starting import opened_engine
 from sqlbn.univariate import DATA_OPTIONS
 
@@ -74,7 +76,7 @@ class Ranking:
 
 def rank(
     data: Any,
-    target: str,
+    target: Any,
     top: int = 10,
     *,
     bound: str | None = None,
@@ -99,6 +101,7 @@ def rank(
     >>> [found.attribute for found in rank(hands, "wins", top=1).attributes]
     ['deck']
     """
+    data, target = with_target(data, target)
     for key in options:
         if key not in RANK_OPTIONS:
             raise OptionError(f"{switch(key)} is not for rank, which learns no model")
@@ -109,6 +112,7 @@ def rank(
     rule = given_rule(bound, delta, delta_star, tau, block)
     settings, chosen = split_options(target, "nb", options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
+    check_there(settings, data)
     with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         rows = int(engine.lake.row(source.select("count(*)"))[0])

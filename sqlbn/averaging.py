@@ -25,6 +25,7 @@ from sqlbn.learners.base import Averaging
 from sqlbn.progress import Progress
 from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.implied import find_implications, implied_columns
+from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.scoring.super_tables import SuperTables
 from sqlbn.scoring.superparents import implied_table, turns
 from sqlbn.store.supers import write_subsumptions, write_supers
@@ -47,7 +48,7 @@ def count_average(
     averaging: Averaging,
     kept: Sequence[int],
     class_counts: Sequence[float],
-    m: float,
+    smoothing: Smoothing,
     progress: Progress,
 ) -> Averaged:
     """The one pass over the rows, and the weights of the super parents."""
@@ -56,7 +57,7 @@ def count_average(
     progress.note(f"to count: {subset_cost(encoded, subsets)}, in {len(blocks):,} blocks")
     with progress.stage("structure", "counting sets of attributes", encoded.rows, len(blocks)):
         counts = count_subsets(draft, encoded, subsets, blocks, progress.advance)
-        return average_of(counts, averaging, kept, class_counts, m)
+        return average_of(counts, averaging, kept, class_counts, smoothing)
 
 
 def average_of(
@@ -64,7 +65,7 @@ def average_of(
     averaging: Averaging,
     kept: Sequence[int],
     class_counts: Sequence[float],
-    m: float,
+    smoothing: Smoothing,
 ) -> Averaged:
     """The model of sets that have been counted, with the weights of its super parents."""
     weights = None
@@ -78,7 +79,8 @@ def average_of(
         kept=tuple(sorted(kept)),
         weights=weights,
         class_counts=tuple(class_counts),
-        m=m,
+        m=smoothing.m,
+        neutral=smoothing.is_neutral,
     )
 
 

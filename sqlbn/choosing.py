@@ -1,7 +1,8 @@
 """The encoding chosen by the data: leave-one-out losses of the same rows compare encodings.
 
 All candidates are tried on a part of the rows, and only judged; the best of them is fitted on all,
-and also the best of those that cut finer where more rows made much of a difference.
+and others that more rows may favour. Where all rows contradict the part, those that it may have
+ruled out wrongly are fitted too: at most, every encoding once.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from sqlbn.sources.relation import staged
 from sqlbn.store.spec import ModelSpec
 from sqlbn.trials import (
     Trial,
+    contradicted,
     finalists,
     in_order_of_trial,
     is_hopeless,
@@ -111,7 +113,10 @@ def learn_best(
     if source.row_key is None or not source.rescannable:
         source = staged(engine, source, options.columns_of(source))
         options = options.of_used_columns()
-    whole, trials = Field.of(engine, source, options, loss), []
+    whole, trials = Field.of(engine, source, options, loss), list[Trial]()
+    weights = whole.looked.training.weights
+    if weights is not None:  # a part may have whole numbers only
+        whole = replace(whole, options=replace(whole.options, weight_kind=weights.kind))
     if len(chosen) > 2:
         # Rows without a class or a weight teach nothing, however many there are.
         is_large = whole.looked.training.rows >= _LEAST_SHARE * _LEAST_ROWS
@@ -141,22 +146,33 @@ def _best_of(
     """Fit every encoding that is left, on all rows, and keep the best model."""
     best: Candidate | None = None
     full: list[Trial] = []
-    for encoding in chosen:
-        if is_known(encoding, full) or (full and is_out(encoding, full[0], trials, field.loss)):
-            continue
+    waiting = list(chosen)
+    while waiting:
+        encoding = waiting.pop(0)
         found = _fitted(field, encoding, trials, progress)
         full.append(found.trial)
-        if best is not None and rank(best.trial, field.loss) <= rank(found.trial, field.loss):
-            found.draft.drop()
-            continue
-        if best is not None:
-            best.draft.drop()
-        best = found
+        best = _better(best, found, field.loss)
+        waiting = [
+            e
+            for e in waiting
+            if not is_known(e, full) and not is_out(e, full[0], trials, field.loss)
+        ] or contradicted(trials, full, field.loss)
     assert best is not None
     _write(best, [*trials, *full], field.loss)
     for message in (*field.warned, *best.warned):
         warnings.warn(message, SqlbnWarning, stacklevel=2)
     return best.draft, best.spec
+
+
+def _better(best: Candidate | None, found: Candidate, loss: Loss) -> Candidate:
+    """The one with the smaller loss; the tables of the other are dropped."""
+    if best is None:
+        return found
+    if rank(best.trial, loss) <= rank(found.trial, loss):
+        found.draft.drop()
+        return best
+    best.draft.drop()
+    return found
 
 
 def _fitted(
@@ -186,7 +202,7 @@ def _fitted(
 
 def _with(options: FitOptions, encoding: Discretisation) -> FitOptions:
     bins = encoding.bins if encoding.method == "ef" else None
-    return replace(options, discretise=encoding.method, bins=bins, encodings=None)
+    return replace(options, discretise=encoding.method, bins=bins, encodings=())
 
 
 def _tell(trial: Trial, loss: Loss, progress: Progress) -> None:

@@ -34,7 +34,6 @@ from sqlbn.structure.orders import (
     AUTO,
     behind,
     best_super_parent,
-    needs_pairs,
     ordered,
     position_of,
 )
@@ -105,12 +104,10 @@ class Collectable:
         c, schema = self.collecting, range(len(self.names))
         if c.architecture == "given":
             return self.families(schema)
-        settled = c.superparent != AUTO
-        if settled and (c.first is None or c.order == "schema"):
+        if c.superparent != AUTO and (c.first is None or c.order == "schema"):
             # Without a limit the sets are the same in every order.
             return self.families(schema)
-        pairs = not settled or needs_pairs(c.order)
-        return subsets_of(schema, 2 if pairs else 1)
+        return subsets_of(schema, 2 if c.by_gain else 1)
 
 
 @dataclass(frozen=True)
@@ -134,7 +131,7 @@ def fit_collection(
     collecting = collectable.collecting
     counts = _counted(draft, encoded, collectable.early, None, progress)
     keep_margins(counts)
-    info = margin_information(counts, class_counts)
+    info = margin_information(counts, class_counts, bare_pairs=collecting.by_gain)
     if shape is None:
         order = ordered(info, collecting.order)
         chosen = None

@@ -1,8 +1,16 @@
-"""Errors and warnings raised on purpose. One line each: what is wrong, and what to do."""
+"""Errors and warnings raised on purpose. One line each: what is wrong, and what to do.
+
+Their texts spell options as a shell does; `str` of them is in the spelling of the caller.
+"""
+
+from sqlbn.spelling import spelled
 
 
 class SqlbnError(Exception):
     """Base of all errors a user can cause or meet; the message is one line."""
+
+    def __str__(self) -> str:
+        return spelled(super().__str__())
 
 
 class SourceError(SqlbnError, ValueError):
@@ -51,6 +59,9 @@ class OutOfMemoryError(EngineError, MemoryError):
 
 class SqlbnWarning(UserWarning):
     """Something was decided for the user that the user may want to know."""
+
+    def __str__(self) -> str:
+        return spelled(super().__str__())
 
 
 class UnseenError(SqlbnError, ValueError):

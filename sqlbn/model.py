@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,18 +14,23 @@ from sqlbn.encode.codebook import BookTables
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError, StoreError
 from sqlbn.evaluation.losses import Evaluation
+from sqlbn.evaluation.positive import asked_class, positive_class
 from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
+from sqlbn.frames import Output
+from sqlbn.lists import as_list, names_in
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, encoding_of, shape_of
 from sqlbn.living.operations import change_rows
-from sqlbn.outfiles import csv_name, is_same
+from sqlbn.outfiles import is_same
 from sqlbn.preparing import Encoding
+from sqlbn.printing import print_csv, print_json_lines
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.scoring.query import prediction_sql
 from sqlbn.sources import Source, open_source
 from sqlbn.sources.relation import ROW
 from sqlbn.store import open_store
+from sqlbn.store.meta import decoded_meta
 from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.shape import Shape
 
@@ -48,7 +52,7 @@ class Model:
     @property
     def meta(self) -> dict[str, Any]:
         """Learner and options, versions, source, rows, seconds a pass took."""
-        return {key: _decoded(value) for key, value in self._spec.meta.items()}
+        return decoded_meta(self._spec.meta)
 
     @property
     def target(self) -> str:
@@ -156,26 +160,41 @@ class Model:
         data: Any,
         out: str | Path | None = None,
         *,
+        output: str = "arrow",
         progress: Progress | None = None,
         **options: Any,
-    ) -> pa.Table | Path:
+    ) -> Any:
         """The rows of `data` with `prediction` and one probability a class.
 
-        Written to `out` (Parquet or CSV) without passing through Python, else an Arrow table.
+        Written to `out` (Parquet or CSV) without passing through Python, and the path returned;
+        else the `output`: an "arrow" table, or a frame of "pandas" or "polars". Rows of a pandas
+        frame keep their index.
         `options`: `table`, `query`, `where` (which rows), `exclude` (columns not to carry
         through), `order_by` (columns; without it the order of the input is kept).
         """
+        if out is not None and output != "arrow":
+            raise OptionError(f"give --out or --output {output!r}, not both")
         if out is not None:
             self.write_predictions(data, out, progress=progress, **options)
             return Path(out)
-        sql, settled = self._opened_prediction(data, **options)
+        shape = Output(output, data)
+        sql, settled = self._opened_prediction(shape.data, **options)
         with self._scoring(progress, settled):
-            return self._engine.lake.arrow(sql)
+            return shape.of(self._engine.lake.arrow(sql))
 
     def write_predictions(
-        self, data: Any, out: str | Path, *, progress: Progress | None = None, **options: Any
+        self,
+        data: Any,
+        out: str | Path,
+        *,
+        progress: Progress | None = None,
+        as_json: bool = False,
+        **options: Any,
     ) -> int:
-        """Score rows into a file ('-' is CSV to standard output); how many they were."""
+        """Score rows into a file; how many they were.
+
+        '-' is standard output: CSV, or `as_json` an object a line.
+        """
         to_file = str(out) != "-"
         if to_file:
             self._engine.lake.check_target(str(out))
@@ -183,7 +202,8 @@ class Model:
         with self._scoring(progress, settled):
             if to_file:
                 return self._engine.lake.write(sql, str(out))
-            return _write_to_stdout(self._engine, sql)
+            with self._engine.lake.batches(sql) as reader:
+                return (print_json_lines if as_json else print_csv)(reader)
 
     @contextmanager
     def _scoring(self, progress: Progress | None, settled: bool) -> Iterator[None]:
@@ -202,8 +222,8 @@ class Model:
         table: str | None = None,
         query: str | None = None,
         where: str | None = None,
-        exclude: Sequence[str] = (),
-        order_by: Sequence[str] = (),
+        exclude: str | Sequence[str] = (),
+        order_by: str | Sequence[str] = (),
     ) -> tuple[str, bool]:
         self._spec.require_class()
         source = open_source(
@@ -235,11 +255,16 @@ class Model:
         *,
         weight: str | None = None,
         ranking: bool = True,
+        positive: object = None,
         table: str | None = None,
         query: str | None = None,
         where: str | None = None,
     ) -> Evaluation:
-        """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`."""
+        """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`.
+
+        These two and `mcc` are about the class `positive`; without it, of two classes about the one
+        that had fewer rows in training, of more about all.
+        """
         self._spec.require_class()
         source = open_source(
             self._engine,
@@ -249,7 +274,9 @@ class Model:
             where=where,
             trained=self._spec.trained(),
         )
-        return evaluate_source(self._draft, self._spec, source, weight, ranking)
+        spec = self._spec
+        chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
+        return evaluate_source(self._draft, spec, source, weight, ranking, chosen)
 
     def update(self, data: Any, **options: Any) -> Change:
         """Add rows: the model becomes that of a fit of old and new rows.
@@ -333,8 +360,8 @@ def prediction_statement(
     prefix: str | None,
     source: Source,
     *,
-    exclude: Sequence[str] = (),
-    order_by: Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    order_by: str | Sequence[str] = (),
     dialect: Dialect = DUCKDB,
     in_order: bool = True,
     tables: BookTables | None = None,
@@ -344,11 +371,13 @@ def prediction_statement(
     `in_order`: rows come out in the order they have in the source, or sorted by `order_by` and then
     so. Sorting by their places costs a fifth of a scan, one thread instead of two nearly a half.
     """
-    left_out = [source.column(name, "--exclude column") for name in exclude]
+    given = names_in(as_list(exclude), source.has)
+    left_out = [source.column(name, "--exclude column") for name in given]
+    sorting = names_in(as_list(order_by), source.has)
     columns = {c: t for c, t in source.columns.items() if c not in left_out}
     source = replace(source, columns=columns)
     check_input(spec, source)
-    order = [identifier(source.column(n, "--order-by column")) for n in order_by]
+    order = [identifier(source.column(n, "--order-by column")) for n in sorting]
     scorer = spec.scorer(prefix, columns, dialect, tables)
     if in_order:
         sql = prediction_sql(scorer, source.in_places(columns))
@@ -358,28 +387,3 @@ def prediction_statement(
         relation = f"({source.select(', '.join(map(identifier, columns)))})"
     sql = prediction_sql(scorer, relation)
     return f"SELECT * FROM ({sql}) ORDER BY {', '.join(order)}" if order else sql
-
-
-def _write_to_stdout(engine: DuckDBEngine, sql: str) -> int:
-    """CSV to the stream that Python has: the engine would open /dev/stdout anew and truncate it."""
-    import sys
-
-    import pyarrow.csv as csv
-
-    out, rows = sys.stdout.buffer, 0
-    options = csv.WriteOptions(include_header=False, quoting_style="needed")
-    with engine.lake.batches(sql) as reader:
-        header = ",".join(csv_name(name) for name in reader.schema.names)
-        out.write(f"{header}\n".encode())
-        with csv.CSVWriter(out, reader.schema, write_options=options) as writer:
-            for batch in reader:
-                writer.write_batch(batch)
-                rows += batch.num_rows
-    return rows
-
-
-def _decoded(value: str) -> Any:
-    try:
-        return json.loads(value)
-    except ValueError:
-        return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -15,17 +15,28 @@ from sqlbn.encode.partitions import (
     checked_method,
 )
 from sqlbn.encode.profile import Choices
+from sqlbn.encode.weights import checked_kind
 from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
 from sqlbn.learners.base import Smooths
 from sqlbn.learners.registry import smoothed_learners, switch
-from sqlbn.scoring.smoothing import Backoff, Smoothing, checked_estimate, checked_missing
+from sqlbn.lists import as_list, names_in, possible_names
+from sqlbn.scoring.smoothing import (
+    Smoothing,
+    Unseen,
+    checked_backoff,
+    checked_estimate,
+    checked_missing,
+    checked_unseen,
+)
 from sqlbn.search.bounds import Rule
 from sqlbn.search.rules import given_rule
 from sqlbn.sources import Source
 from sqlbn.sources.classless import NO_CLASS
 
 DEFAULT_LEARNER = "skdb"
+# Options that take several names.
+LISTS = ("columns", "exclude", "categorical", "numeric", "keep", "encodings")
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,7 @@ class FitOptions:
     search: Mapping[str, Any] | None = None
     estimate: str | None = None
     missing: str | None = None
+    unseen: str | None = None
     loocv_sample: int | None = None
     structure_sample: int | None = None
     bound: str | None = None
@@ -62,9 +74,10 @@ class FitOptions:
     m: float = 1.0
     backoff: str = "cell"
     discretise: str | None = None
-    encodings: str | None = None
+    encodings: tuple[str, ...] = ()
     bins: int | None = None
     weight: str | None = None
+    weight_kind: str | None = None
     columns: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
@@ -77,14 +90,17 @@ class FitOptions:
     def __post_init__(self) -> None:
         if not 0 < self.m < math.inf:
             raise OptionError(f"--m {self.m}: give a number above 0")
-        if self.backoff not in ("cell", "parents"):
-            raise OptionError(f"--backoff {self.backoff}: choose cell or parents")
+        checked_backoff(self.backoff)
         self._check_encoding()
         if self.bins is not None and self.bins < 2:
             raise OptionError(f"--bins {self.bins}: give at least 2")
         if self.weight is not None and self.weight == self.target:
             raise OptionError(f"--weight {self.weight}: that is the target")
-        both = set(self.categorical) & set(self.numeric)
+        if self.weight_kind is not None:
+            checked_kind(self.weight_kind)
+            if self.weight is None:
+                raise OptionError("--weight-kind requires --weight")
+        both = set(names_in(self.categorical)) & set(names_in(self.numeric))
         if both:
             raise OptionError(f"{sorted(both)[0]!r} cannot be both --categorical and --numeric")
         learner = self.make_learner()
@@ -114,6 +130,8 @@ class FitOptions:
         """Refuse what needs a class where there is none."""
         if learner.searching is None:
             raise OptionError(f"the learner {self.learner} needs a target; give --target")
+        if self.smoothing.is_neutral:
+            raise OptionError("--unseen neutral is about a class; use smoothed without a target")
         if self.method != "ef":
             raise OptionError(f"--discretise {self.method} needs a target; use ef without one")
 
@@ -141,7 +159,7 @@ class FitOptions:
     def _check_encoding(self) -> None:
         """Refuse a way of cutting columns that is not known or cannot be chosen."""
         checked_method(self.method, self.bins)
-        if self.encodings is not None and self.method != AUTO:
+        if self.encodings and self.method != AUTO:
             raise OptionError("--encodings goes with --discretise auto")
         if self.method != AUTO:
             return
@@ -177,8 +195,8 @@ class FitOptions:
             raise OptionError(
                 f"--m {self.m} does nothing with Laplace estimates; use --estimate m with it"
             )
-        if smoothing.ignores and smoothing.backoff == "parents":
-            raise OptionError("--missing ignore goes with --backoff cell, not with parents")
+        if smoothing.ignores and self.backoff != "cell":
+            raise OptionError(f"--missing ignore requires --backoff cell, not {self.backoff}")
 
     def make_learner(self) -> Learner:
         """The learner these options ask for."""
@@ -217,13 +235,18 @@ class FitOptions:
         """How counts become probabilities."""
         learner = self.make_learner()
         usual = learner.smooths or Smooths()
-        backoff: Backoff = "parents" if self.backoff == "parents" else "cell"
         return Smoothing(
             float(self.m),
-            backoff if learner.has_backoff else "none",
+            checked_backoff(self.backoff) if learner.has_backoff else "none",
             checked_estimate(self.estimate) if self.estimate is not None else usual.estimate,
             checked_missing(self.missing) if self.missing is not None else usual.missing,
+            checked_unseen(self.unseen) if self.unseen is not None else self._usual_unseen,
         )
+
+    @property
+    def _usual_unseen(self) -> Unseen:
+        # Without a class there is none to favour; rows with unseen values have a likelihood.
+        return "neutral" if self.target != NO_CLASS else "smoothed"
 
     @property
     def discretisation(self) -> Discretisation:
@@ -234,21 +257,28 @@ class FitOptions:
         """Whether a column matters to this fit."""
         if name in (self.target, self.weight):
             return True
-        return name not in self.exclude and (not self.columns or name in self.columns)
+        if name in possible_names(self.exclude):
+            return False
+        return not self.columns or name in possible_names(self.columns)
+
+    def named(self, option: str, source: Source) -> list[str]:
+        """The columns that a list option names."""
+        return names_in(getattr(self, option), source.has)
 
     def candidates(self, source: Source) -> list[str]:
         """The columns of a source that may be attributes, in its order; names are checked."""
-        chosen = {source.column(c, "--columns") for c in self.columns} or set(source.columns)
-        left_out = {source.column(c, "--exclude column") for c in self.exclude}
+        asked = self.named("columns", source)
+        chosen = {source.column(c, "--columns") for c in asked} or set(source.columns)
+        left_out = {source.column(c, "--exclude column") for c in self.named("exclude", source)}
         special = {source.column(self.target, "the target")}
         if self.weight is not None:
             special.add(source.column(self.weight, "the weight"))
-        named = {c for c in chosen if c in special} & set(self.columns)
+        named = {c for c in chosen if c in special} & set(asked)
         if named:
             raise OptionError(f"--columns names {sorted(named)[0]!r}, the target or the weight")
         found = [c for c in source.columns if c in chosen - left_out - special]
         for option in ("categorical", "numeric", "keep"):
-            for name in getattr(self, option):
+            for name in self.named(option, source):
                 if source.column(name, f"--{option} column") not in found:
                     raise OptionError(f"--{option} {name}: the column is not used as an attribute")
         return found
@@ -267,10 +297,10 @@ class FitOptions:
     def choices(self, source: Source) -> Choices:
         """What the user says about kinds of columns, in the source's spelling."""
 
-        def spelled(names: Sequence[str]) -> frozenset[str]:
-            return frozenset(source.column(n) for n in names)
+        def spelled(option: str) -> frozenset[str]:
+            return frozenset(source.column(n) for n in self.named(option, source))
 
-        return Choices(spelled(self.categorical), spelled(self.numeric), spelled(self.keep))
+        return Choices(spelled("categorical"), spelled("numeric"), spelled("keep"))
 
 
 def fit_options(target: str, options: dict[str, Any]) -> FitOptions:
@@ -279,17 +309,12 @@ def fit_options(target: str, options: dict[str, Any]) -> FitOptions:
     for key in options:
         if key not in known:
             raise OptionError(f"there is no option {key!r}; there is {', '.join(sorted(known))}")
-    several = {f for f in ("columns", "exclude", "categorical", "numeric", "keep") if f in options}
     if options.get("learner") is None:
         # Whoever gives k has chosen the learner that takes it.
         options = {**options, "learner": "kdb" if options.get("k") is not None else DEFAULT_LEARNER}
     cleaned: dict[str, Any] = {
-        key: _names(value) if key in several else value
+        key: as_list(value) if key in LISTS else value
         for key, value in options.items()
         if value is not None
     }
     return FitOptions(target=target, **cleaned)
-
-
-def _names(value: str | Iterable[str]) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)

@@ -6,10 +6,17 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlbn.errors import OptionError
+from sqlbn.json_text import json_text
+from sqlbn.leftovers import end_part, new_part
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv"}
+_TABLE_FORMATS = {**_FORMATS, ".json": "json"}
 
 
 def output_format(path: Path) -> str:
@@ -18,6 +25,38 @@ def output_format(path: Path) -> str:
         raise OptionError(f"--out {path}: the name must end in .parquet or .csv")
     check_folder(path, "--out")
     return _FORMATS[path.suffix.lower()]
+
+
+def check_rows_file(out: str) -> None:
+    """An error where rows cannot be written to such a file."""
+    output_format(Path(out))
+
+
+def check_table_file(path: Path | None) -> None:
+    """An error where a table of results cannot be written to such a file."""
+    if path is None:
+        return
+    if path.suffix.lower() not in _TABLE_FORMATS:
+        raise OptionError(f"--out {path}: the name must end in .parquet, .csv or .json")
+    check_folder(path, "--out")
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """A table of results, as Parquet, CSV or a JSON list of rows; by the ending."""
+    import pyarrow.csv as csv
+    import pyarrow.parquet as pq
+
+    form = _TABLE_FORMATS[path.suffix.lower()]
+    try:
+        with replacing(path) as part:
+            if form == "csv":
+                csv.write_csv(table, part)
+            elif form == "parquet":
+                pq.write_table(table, part)
+            else:
+                part.write_text(f"{json_text(table.to_pylist())}\n", encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"--out {path}: {error.strerror or error}") from error
 
 
 def check_new_folder(out: str) -> None:
@@ -34,11 +73,13 @@ def check_new_folder(out: str) -> None:
 
 
 def check_folder(path: Path, option: str) -> None:
-    """An error where a file's folder does not exist."""
+    """An error where a file's folder does not exist or cannot be written to."""
     if not path.parent.is_dir():
         raise OptionError(f"{option} {path}: the folder does not exist")
     if path.is_dir():
         raise OptionError(f"{option} {path}: that is a folder; name a file")
+    if not os.access(path.parent, os.W_OK):
+        raise OptionError(f"{option} {path}: the folder cannot be written to")
 
 
 def is_same(path: Path, other: str | Path) -> bool:
@@ -49,12 +90,13 @@ def is_same(path: Path, other: str | Path) -> bool:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """A path beside the target to write to; renamed at the end, so nobody sees half a file."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = new_part(path)
     try:
         yield part
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+        end_part(part)
 
 
 def csv_name(name: str) -> str:

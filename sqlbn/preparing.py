@@ -92,6 +92,7 @@ class Encoding:
     books: tuple[Codebook, ...]
     weight: str | None = None
     weight_bits: int | None = None
+    weight_kind: str | None = None
     groups: Mapping[str, pa.Table] = field(default_factory=dict)
     elementary: Mapping[str, int] = field(default_factory=dict)
 
@@ -113,6 +114,7 @@ def training_rows(
     attributes: Sequence[str],
     weight: str | None,
     weight_bits: int | None = None,
+    weight_kind: str | None = None,
 ) -> Training:
     """Rows with a target and a positive weight, from a source that is cheap to scan again."""
     if not source.rescannable:
@@ -121,7 +123,7 @@ def training_rows(
     used = source.filtered(_present(source, target, engine.lake.dialect))
     weights = None
     if weight is not None:
-        weights = check_weights(engine, source, weight, weight_bits)
+        weights = check_weights(engine, source, weight, weight_bits, weight_kind)
         used = used.filtered(f"{weights.value_sql()} > 0")
     rows = int(engine.lake.row(used.select("count(*)"))[0])
     return Training(used, target, list(attributes), weights, rows, read - rows)
@@ -153,6 +155,7 @@ def look(engine: DuckDBEngine, source: Source, options: FitOptions, progress: Pr
             source.column(options.target, "the target"),
             options.candidates(source),
             source.column(options.weight, "the weight") if options.weight else None,
+            weight_kind=options.weight_kind,
         )
         class_book, classes = learn_classes(
             engine, training.source, training.target, training.weights
@@ -188,6 +191,7 @@ def prepare_like(
             [b.name for b in encoding.books],
             encoding.weight,
             encoding.weight_bits,
+            encoding.weight_kind,
         )
         class_book, classes = learn_classes(
             engine, training.source, training.target, training.weights

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -55,11 +56,12 @@ class ConsoleProgress(Progress):
     def __init__(self, stream: TextIO | None = None) -> None:
         super().__init__()
         self._stream = stream or sys.stderr
-        self._live = self._stream.isatty()
+        self._live = _redraws(self._stream)
         self._title, self._rows, self._total, self._done, self._drawn = "", 0, 0, 0, 0.0
 
     def note(self, text: str) -> None:
-        self._stream.write(f"· {text}\n")
+        clear = "\r\x1b[2K" if self._live else ""
+        self._stream.write(f"{clear}· {text}\n")
         self._stream.flush()
 
     def begin(self, title: str, rows: int, total: int) -> None:
@@ -71,6 +73,8 @@ class ConsoleProgress(Progress):
         self._draw()
 
     def end(self, completed: bool, seconds: float) -> None:
+        if not completed and not self._live:
+            return  # whoever breaks a pass off says why, in a line of its own
         mark = "✓" if completed else "✗"
         clear = "\r\x1b[2K" if self._live else ""
         self._stream.write(f"{clear}{mark} {self._title}{self._rows_text()}  {seconds:.1f} s\n")
@@ -91,3 +95,9 @@ class ConsoleProgress(Progress):
         seconds = now - self._started
         self._stream.write(f"\r\x1b[2K… {self._title}{self._rows_text()}{bar}  {seconds:.1f} s")
         self._stream.flush()
+
+
+def _redraws(stream: TextIO) -> bool:
+    """Whether a line may be drawn over: on a terminal that understands control codes."""
+    plain = os.environ.get("TERM") == "dumb" or bool(os.environ.get("NO_COLOR"))
+    return stream.isatty() and not plain

@@ -19,6 +19,7 @@ from sqlbn.scoring.average_loo import AverageLoo
 from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.leave_one_out import LeaveOneOut
 from sqlbn.scoring.loo_losses import Loss, companions
+from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.structure.selection import Choice, choose
 
 Surfaces = dict[Loss, npt.NDArray[np.float64]]
@@ -33,7 +34,7 @@ def select(
     counts: FamilyCounts,
     order: Sequence[int],
     class_counts: Sequence[float],
-    m: float,
+    smoothing: Smoothing,
     selection: Selection,
     sample: int | None,
     progress: Progress,
@@ -47,7 +48,7 @@ def select(
     rows = sampled(engine, encoded, sample)
     try:
         losses = companions(selection.loss)
-        passes = LeaveOneOut(counts, order, class_counts, m, losses, rows.relation)
+        passes = LeaveOneOut(counts, order, class_counts, smoothing, losses, rows.relation)
         title = "pass 3: leave-one-out"
         if progress.is_shown and rows.rows > 4 * _SLICE_ROWS:
             title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
@@ -163,11 +164,16 @@ def chosen_loss(draft: Draft, loss: Loss, k: int, n_attributes: int) -> float:
 
 
 def fixed_loss(
-    counts: FamilyCounts, order: Sequence[int], class_counts: Sequence[float], m: float, loss: Loss
+    counts: FamilyCounts,
+    order: Sequence[int],
+    class_counts: Sequence[float],
+    smoothing: Smoothing,
+    loss: Loss,
 ) -> float:
     """The loss by leave-one-out of a model in which nothing is chosen."""
     depth = max((counts.depth(position) for position in counts.families), default=0)
-    passes = LeaveOneOut(counts, order, class_counts, m, companions(loss), only_whole=True)
+    losses = companions(loss)
+    passes = LeaveOneOut(counts, order, class_counts, smoothing, losses, only_whole=True)
     return float(passes.surface([depth])[loss][0, -1])
 
 

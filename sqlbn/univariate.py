@@ -17,11 +17,13 @@ from sqlbn.encode.codebook import Codebook, categories_join_sql, code_sql, colum
 from sqlbn.encode.partitions import AUTO
 from sqlbn.encode.variables import PartCounts, Variable, variable_of
 from sqlbn.errors import ColumnError, OptionError
+from sqlbn.frames import with_target
 from sqlbn.learners.registry import switch
 from sqlbn.preparing import Prepared, look
 from sqlbn.preparing import prepare as prepare_columns
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.quoting import literals
+from sqlbn.sources.there import check_there
 from sqlbn.starting import opened_engine
 
 if TYPE_CHECKING:
@@ -93,7 +95,7 @@ class Preparation:
 
 def prepare(
     data: Any,
-    target: str,
+    target: Any,
     *,
     quiet: bool = True,
     progress: Progress | None = None,
@@ -110,6 +112,7 @@ def prepare(
     >>> prepare(hands, "wins").variables.select(["attribute", "parts"]).to_pylist()
     [{'attribute': 'suit', 'parts': 2}]
     """
+    data, target = with_target(data, target)
     for key in options:
         if key not in DATA_OPTIONS:
             raise OptionError(f"{switch(key)} is not for prepare, which learns no model")
@@ -118,6 +121,7 @@ def prepare(
     given = {"discretise": DEFAULT_METHOD if options.get("bins") is None else "ef", **options}
     settings, chosen = split_options(target, "nb", given)
     progress = progress or (Progress() if quiet else ConsoleProgress())
+    check_there(settings, data)
     with opened_engine(settings, progress) as engine:
         source = open_for_fit(engine, data, chosen)
         draft = Draft(engine, weighted=chosen.weight is not None)

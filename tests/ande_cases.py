@@ -83,6 +83,8 @@ def andes(draw: st.DrawFn, selecting: bool = False) -> Case:
     }
     if rng.random() < 0.2:
         asked["keep"] = case.attributes
+    if "weight" in asked and rng.random() < 0.3:
+        asked["weight_kind"] = "importance"
     # Values of new rows are drawn one by one: those of training rows do imply each other.
     familiar = rng.choices(case.train, k=rng.randint(0, 8))
     case = replace(case, options=asked, new=[*case.new, *familiar])

@@ -128,7 +128,7 @@ def collections(
     case = draw(cases(always_whole_weights))
     rng = random.Random(draw(st.integers(0, 2**32)))
     learner = rng.choice(learners)
-    shared = ("bins", "weight", "categorical", "numeric", "keep")
+    shared = ("bins", "weight", "categorical", "numeric", "keep", "unseen")
     asked: dict[str, Any] = {key: case.options[key] for key in shared if key in case.options}
     asked |= {"learner": learner, **estimates(rng, learner)}
     if rng.random() < 0.2:

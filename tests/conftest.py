@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,3 +95,25 @@ def run(tmp_path: Path) -> Run:
         )
 
     return program
+
+
+@pytest.fixture
+def cli() -> Run:
+    """Run `sqlbn` in this process: quicker, and in the present folder."""
+    from typer.testing import CliRunner
+
+    from sqlbn.cli.main import _show_warning, app
+    from sqlbn.cli.state import STATE
+
+    def called(*words: object) -> subprocess.CompletedProcess[str]:
+        command = [str(word) for word in words]
+        STATE.quiet = STATE.traceback = False
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            warnings.showwarning = _show_warning  # type: ignore[assignment]
+            done = CliRunner().invoke(app, command)
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return subprocess.CompletedProcess(command, done.exit_code, done.stdout, done.stderr)
+
+    return called

@@ -129,7 +129,8 @@ class Document:
             return attribute["categories"].get(text(value), attribute["unseen"])
         if attribute["cuts"] is None:
             return attribute["unseen"]
-        return sum(cut < axis(value) for cut in attribute["cuts"])
+        code = sum(cut < axis(value) for cut in attribute["cuts"])
+        return attribute["unseen"] if code in attribute["empty"] else code
 
     def at(self, table: dict[str, Any], key: int) -> dict[str, Any] | None:
         if id(table) not in self.tables:
@@ -190,7 +191,7 @@ class Document:
             size = math.prod(radices[v] for v in table["attributes"])
             key = start["number"] * size + self.key(codes, table["attributes"], radices)
             v = table["attributes"][0]
-            if table["sparse"] and self.scores["drops"] and codes[v] == radices[v] - 1:
+            if table["sparse"] and codes[v] >= self.scores["counting"][v]:
                 continue
             row = self.at(table["table"], key)
             if row is not None:

@@ -113,6 +113,9 @@ class Model:
     parents: dict[int, tuple[int, ...]]
     m: Fraction
     backoff: str
+    unseen: str  # 'neutral' or 'smoothed'
+    rows: tuple[tuple[Codes, int, float], ...] = ()  # the coded training rows one by one
+    weight_kind: str = "frequency"
 
     def codes(self, row: Row) -> Codes:
         return tuple(a.code(row[a.name]) for a in self.attributes)
@@ -130,14 +133,19 @@ def fit(
     k: int = 2,
     m: float = 1.0,
     backoff: str = "cell",
+    unseen: str = "neutral",
     bins: int = 5,
     weight: str | None = None,
     categorical: Collection[str] = (),
     numeric: Collection[str] = (),
     keep: Collection[str] = (),
     cuts: Mapping[str, tuple[Any, ...]] | None = None,
+    weight_kind: str | None = None,
 ) -> Model:
     """Learn from rows; names are the attributes in schema order (no target, no weight)."""
+    if weight_kind is None:
+        whole = all(weight_of(r, weight).is_integer() for r in rows)
+        weight_kind = "frequency" if whole else "importance"
     used = [r for r in rows if not is_missing(r[target]) and weight_of(r, weight) > 0]
     classes = tuple(sorted({r[target] for r in used}))
     books = []
@@ -148,9 +156,11 @@ def fit(
         if book.n_values > 1 or name in keep:
             books.append(book)
     table: dict[tuple[Codes, int], float] = {}
+    coded = []
     for r in used:
         key = tuple(b.code(r[b.name]) for b in books), classes.index(r[target])
         table[key] = table.get(key, 0.0) + weight_of(r, weight)
+        coded.append((*key, weight_of(r, weight)))
     d = range(len(books))
     mi = tuple(round(information(table, i, None), DECIMALS) for i in d)
     cmi = {}
@@ -163,7 +173,19 @@ def fit(
         else kdb_parents(order, cmi, k if learner == "kdb" else 0)
     )
     return Model(
-        target, classes, tuple(books), table, mi, cmi, order, parents, Fraction(m), backoff
+        target,
+        classes,
+        tuple(books),
+        table,
+        mi,
+        cmi,
+        order,
+        parents,
+        Fraction(m),
+        backoff,
+        unseen,
+        tuple(coded),
+        weight_kind,
     )
 
 
@@ -180,6 +202,14 @@ def information(table: Mapping[tuple[Codes, int], float], i: int, j: int | None)
         for (_, a, b, g), w in ((key, w) for key, w in n.items() if key[0] == "abg")
     ]
     return math.fsum(terms)
+
+
+def told(table: Mapping[tuple[Codes, int], float], i: int, j: int) -> float:
+    """I(X_i; Y | X_j) in nats, not yet rounded: what X_i says of the class beyond X_j."""
+    swapped: dict[tuple[Codes, int], float] = defaultdict(float)
+    for (codes, y), w in table.items():
+        swapped[(codes[i], y), codes[j]] += w
+    return information(swapped, 0, 1)
 
 
 def kdb_parents(
@@ -208,14 +238,14 @@ def tan_parents(
 # ---- estimates
 
 
-def tally(model: Model, left_out: tuple[Codes, int] | None = None) -> Cells:
+def tally(model: Model, left_out: tuple[Codes, int] | None = None, out: float = 1.0) -> Cells:
     """N(y), N(pa_1..pa_l, y) and N(x, pa_1..pa_l, y) for each attribute and level l.
 
-    With left_out, one unit of weight of that row is taken away; a cell below 1 becomes 0.
+    With left_out, so much of that row's weight is taken away.
     """
     n: Cells = defaultdict(float)
     for (codes, y), weight in model.table.items():
-        w = weight - 1 if (codes, y) == left_out else weight
+        w = weight - out if (codes, y) == left_out else weight
         n["y", y] += w
         for i in model.order:
             for level in range(len(model.parents[i]) + 1):
@@ -237,10 +267,13 @@ def factor(
     """P(x_i | pa, y) for each y, with at most depth parents."""
     c = range(len(model.classes))
     x = codes[i]
+    if model.unseen == "neutral" and not any(n["x", i, x, (), y] for y in c):
+        return [Fraction(1)] * len(c)  # no row has the value: it says nothing
     pa: Codes = ()
     for level in range(1, min(depth, len(model.parents[i])) + 1):
         deeper = tuple(codes[j] for j in model.parents[i][:level])
-        here = [n["x", i, x, deeper, y] if backoff == "cell" else n["pa", i, deeper, y] for y in c]
+        by_cell = backoff == "cell"
+        here = [n["x", i, x, deeper, y] if by_cell else n["pa", i, deeper, y] for y in c]
         if sum(here) == 0:
             break
         pa = deeper
@@ -331,21 +364,33 @@ Surface = list[list[float]]  # a loss by k' and number of attributes
 LOSSES = ("rmse", "zero_one", "log_loss", "brier", "mcc")
 
 
+def left_out_rows(model: Model) -> Iterator[tuple[Codes, int, float, float]]:
+    """Codes, class, weight in the loss, and what of it is left out.
+
+    Frequencies: one of equal rows, judged for all of them; importances: every row, and all of it.
+    """
+    if model.weight_kind == "importance":
+        yield from ((codes, y, weight, weight) for codes, y, weight in model.rows)
+    else:
+        yield from ((codes, y, weight, 1.0) for (codes, y), weight in model.table.items())
+
+
 def loocv_surfaces(model: Model, kmax: int) -> dict[str, Surface]:
     """Every loss of KDB with k' parents and the first l attributes: surfaces[loss][k'][l].
 
     model: KDB with k = kmax. Structure and codes come from all the rows; only the counts are
-    retrained. Equal rows are left out once and judged with their weight. Back-off is always by
-    cell here (SEMANTICS: `--backoff parents` is for prediction only).
+    retrained. Back-off is by cell (SEMANTICS: `--backoff parents` is for prediction only) but for
+    `parents-both`.
     """
+    backoff = "parents" if model.backoff == "parents-both" else "cell"
     judged: dict[tuple[int, int], list[Judged]] = {}
-    for (codes, y), weight in model.table.items():
-        n = tally(model, left_out=(codes, y))
+    for codes, y, weight, out in left_out_rows(model):
+        n = tally(model, (codes, y), out)
         for k in range(kmax + 1):
             joint = prior(model, n)
             judged.setdefault((k, 0), []).append((y, normalised(joint), weight))
             for length, i in enumerate(model.order, start=1):
-                factors = factor(model, n, i, codes, k, "cell")
+                factors = factor(model, n, i, codes, k, backoff)
                 joint = normalised([p * f for p, f in zip(joint, factors, strict=True)])
                 judged.setdefault((k, length), []).append((y, joint, weight))
     found = {cell: losses(rows) for cell, rows in judged.items()}

@@ -85,16 +85,16 @@ def information(model: reference.Model, s: Subset) -> float:
 # ---- counts
 
 
-def tally(ande: Ande, left_out: tuple[Codes, int] | None = None) -> Cells:
+def tally(ande: Ande, left_out: tuple[Codes, int] | None = None, out: float = 1.0) -> Cells:
     """N(x_s, y) for all sets s of up to n + 1 attributes.
 
-    With left_out, one unit of weight of that row is taken away; a cell below 1 becomes 0.
+    With left_out, so much of that row's weight is taken away.
     """
     d = range(len(ande.model.attributes))
     subsets = [s for size in range(ande.n + 2) for s in combinations(d, size)]
     n: Cells = defaultdict(float)
     for (codes, y), weight in ande.table.items():
-        w = weight - 1 if (codes, y) == left_out else weight
+        w = weight - out if (codes, y) == left_out else weight
         for s in subsets:
             n[s, values(codes, s), y] += w
     return defaultdict(float, {cell: w for cell, w in n.items() if w > 0})
@@ -155,6 +155,8 @@ def super_parents(ande: Ande, n: Cells, used: Subset, codes: Codes) -> list[Subs
 def score(ande: Ande, n: Cells, codes: Codes) -> list[Fraction]:
     """P(y | x) for each y."""
     used = remaining(ande, n, codes)
+    if ande.model.unseen == "neutral":  # what no row has is neither super parent nor child
+        used = tuple(i for i in used if sum(by_class(ande, n, (i,), codes)) > 0)
     total = [Fraction(0)] * len(ande.classes)
     for s in super_parents(ande, n, used, codes):
         term = [ande.weights[s] * p for p in joint_estimate(ande, n, s, codes)]
@@ -182,13 +184,12 @@ def shortened(ande: Ande, length: int) -> Ande:
 def loocv_surfaces(ande: Ande) -> dict[str, reference.Surface]:
     """Every loss of AnDE on the first l attributes: surfaces[loss][0][l], for reference.choose.
 
-    Codes, the MI order and the MI weights come from all the rows; counts are retrained. Equal rows
-    are left out once and judged with their weight.
+    Codes, the MI order and the MI weights come from all the rows; counts are retrained.
     """
     lengths = range(len(ande.model.order) + 1)
     judged: list[list[Judged]] = [[] for _ in lengths]
-    for (codes, y), weight in ande.table.items():
-        n = tally(ande, left_out=(codes, y))
+    for codes, y, weight, out in reference.left_out_rows(ande.model):
+        n = tally(ande, (codes, y), out)
         for length in lengths:
             judged[length].append((y, score(shortened(ande, length), n, codes), weight))
     found = [reference.losses(rows) for rows in judged]

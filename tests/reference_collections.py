@@ -58,12 +58,20 @@ class Collection:
         return book.n_values - (self.missing == "ignore" and book.has_missing)
 
     def known(self, row: Row) -> Known:
-        """The codes of a row; an attribute without any value in training never has one."""
+        """The codes of a row; an attribute without any value in training never has one.
+
+        Nor has, by the neutral rule, one whose value no training row has.
+        """
+        codes = self.model.codes(row)
+        seen = [{other[i] for other, _ in self.model.table} for i in range(len(self.books))]
         absent = (
-            self.missing == "ignore" and (reference.is_missing(row[a.name]) or not self.values(i))
+            (self.model.unseen == "neutral" and codes[i] not in seen[i])
+            or (
+                self.missing == "ignore"
+                and (reference.is_missing(row[a.name]) or not self.values(i))
+            )
             for i, a in enumerate(self.books)
         )
-        codes = self.model.codes(row)
         return tuple(None if no else code for no, code in zip(absent, codes, strict=True))
 
     @property
@@ -133,14 +141,11 @@ def alone(parents: Mapping[int, Places]) -> Terms:
 
 
 def gain_sums(model: reference.Model) -> list[float]:
-    """The sum over all other attributes j of I(X_i; (Y, X_j)), for each i."""
+    """The sum over all other attributes j of I(X_i, X_j; Y) - I(X_j; Y), for each i."""
     d = range(len(model.attributes))
+    found = {(i, j): reference.told(model.table, i, j) for i in d for j in d if i != j}
     return [
-        round(
-            math.fsum([(len(d) - 1) * model.mi[i], *(model.cmi[i, j] for j in d if j != i)]),
-            DECIMALS,
-        )
-        for i in d
+        round(math.fsum(round(found[i, j], DECIMALS) for j in d if j != i), DECIMALS) for i in d
     ]
 
 

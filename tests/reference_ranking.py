@@ -9,11 +9,14 @@ from reference import TIE, Judged
 Scored = tuple[bool, Fraction, Fraction]  # of the class, P(class), weight
 
 
-def rankings(judged: Sequence[Judged], n_classes: int) -> dict[str, float]:
-    """Of two classes the figures of the second, of more the mean over those with rows and others;
-    NaN where there is no such class."""
+def rankings(
+    judged: Sequence[Judged], n_classes: int, positive: int | None = None
+) -> dict[str, float]:
+    """The figures of the positive class (of two the second), without one the mean over those with
+    rows and others; NaN where there is no such class."""
     found = []
-    for z in {1: (), 2: (1,)}.get(n_classes, range(n_classes)):
+    all_or_second = {1: (), 2: (1,)}.get(n_classes, range(n_classes))
+    for z in all_or_second if positive is None or n_classes < 2 else (positive,):
         rows = [(y == z, Fraction(p[z]), Fraction(w)) for y, p, w in judged]
         if len({own for own, _, _ in rows}) == 2:
             found.append((auc(rows), 1 - average_precision(rows)))

@@ -96,16 +96,18 @@ def test_without_attributes_the_prior_is_left(n: int) -> None:
 
 
 def test_by_hand() -> None:
-    """A1DE of two rows of new values, each estimate written out; m = 1."""
+    """A1DE of two new rows, one with an unseen value, each estimate written out; m = 1."""
     rows = [("a", "c", "p"), ("a", "d", "p"), ("b", "d", "q")]
     case = made(("x", "z"), rows, [("a", "d"), ("a", "e")], n=1)
     #   s = {x = a}: P(y, a) P(d | y, a); s = {z = d}: P(y, d) P(a | y, d); t + m = 4, c v = 4
     p = (2 + 1 / 4) / 4 * (1 + 1 / 2) / (2 + 1) + (1 + 1 / 4) / 4 * (1 + 1 / 2) / (1 + 1)
     q = (0 + 1 / 4) / 4 * (0 + 1 / 2) / (0 + 1) + (1 + 1 / 4) / 4 * (0 + 1 / 2) / (1 + 1)
-    #   e is unseen: s = {x = a} alone
-    r = (2 + 1 / 4) / 4 * (0 + 1 / 2) / (2 + 1)
-    s = (0 + 1 / 4) / 4 * (0 + 1 / 2) / (0 + 1)
+    #   e is unseen: s = {x = a} alone; nor is it a child, but by smoothing
+    r, s = (2 + 1 / 4) / 4, (0 + 1 / 4) / 4
     agree(outcome(case), [[p / (p + q), q / (p + q)], [r / (r + s), s / (r + s)]])
+    r, s = r * (0 + 1 / 2) / (2 + 1), s * (0 + 1 / 2) / (0 + 1)
+    smoothed = outcome(case, unseen="smoothed")
+    agree(smoothed, [[p / (p + q), q / (p + q)], [r / (r + s), s / (r + s)]])
 
 
 # ---- names and attributes

@@ -226,20 +226,20 @@ def test_nothing_is_decided_where_there_is_no_choice() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"bound": "gauss"}, "--bound gauss: choose normal or hoeffding"),
-        ({"bound": "normal", "learner": "nb"}, "--bound does nothing for the learner nb"),
-        ({"bound": "normal", "learner": "fan"}, "--bound does nothing for the learner fan"),
-        ({"bound": "normal", "k": 0, "learner": "kdb"}, "--bound does nothing"),
-        ({"bound": "normal", "structure_sample": 9}, "leave --structure-sample out"),
-        ({"bound": "normal", "weight": "x0"}, "leave --weight out"),
+        ({"bound": "gauss"}, "bound='gauss': choose normal or hoeffding"),
+        ({"bound": "normal", "learner": "nb"}, "bound does nothing for the learner nb"),
+        ({"bound": "normal", "learner": "fan"}, "bound does nothing for the learner fan"),
+        ({"bound": "normal", "k": 0, "learner": "kdb"}, "bound does nothing"),
+        ({"bound": "normal", "structure_sample": 9}, "leave structure_sample out"),
+        ({"bound": "normal", "weight": "x0"}, "leave weight out"),
         ({"bound": "normal", "delta": 0.1, "delta_star": 0.1}, "give one of them"),
-        ({"bound": "normal", "delta": 0.0}, "--delta 0.0: give a probability"),
-        ({"bound": "normal", "delta_star": 1.0}, "--delta-star 1.0: give a probability"),
-        ({"bound": "normal", "tau": 0.0}, "--tau 0.0: give a number above 0"),
-        ({"bound": "normal", "tau": math.nan}, "--tau nan: give a number above 0"),
-        ({"bound": "normal", "block": 0}, "--block 0: give at least 1 row"),
-        ({"tau": 0.1}, "--tau goes with --bound"),
-        ({"delta_star": 0.1}, "--delta-star goes with --bound"),
+        ({"bound": "normal", "delta": 0.0}, "delta=0.0: give a probability"),
+        ({"bound": "normal", "delta_star": 1.0}, "delta_star=1.0: give a probability"),
+        ({"bound": "normal", "tau": 0.0}, "tau=0.0: give a number above 0"),
+        ({"bound": "normal", "tau": math.nan}, "tau=nan: give a number above 0"),
+        ({"bound": "normal", "block": 0}, "block=0: give at least 1 row"),
+        ({"tau": 0.1}, "tau goes with bound"),
+        ({"delta_star": 0.1}, "delta_star goes with bound"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
@@ -333,11 +333,11 @@ def test_rank_as_a_command(large_file: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"top": 0}, "--top 0: give at least 1"),
-        ({"weight": "x0"}, "--weight is not for rank"),
-        ({"learner": "nb"}, "--learner is not for rank"),
-        ({"discretise": "auto"}, "--discretise auto needs a learner"),
-        ({"delta": 0.1}, "--delta goes with --bound"),
+        ({"top": 0}, "top=0: give at least 1"),
+        ({"weight": "x0"}, "weight is not for rank"),
+        ({"learner": "nb"}, "learner is not for rank"),
+        ({"discretise": "auto"}, "discretise='auto' needs a learner"),
+        ({"delta": 0.1}, "delta goes with bound"),
     ],
 )
 def test_options_that_rank_does_not_take(options: dict[str, Any], message: str) -> None:

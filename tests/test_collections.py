@@ -226,14 +226,14 @@ def test_curves_of_collections(run: Run, fruit_file: str) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"learner": "nb", "order": "mi"}, "--order is not for the learner nb"),
-        ({"learner": "collection", "order": "mi"}, "--order is not for the learner collection"),
+        ({"learner": "nb", "order": "mi"}, "order is not for the learner nb"),
+        ({"learner": "collection", "order": "mi"}, "order is not for the learner collection"),
         ({"learner": "tc", "superparent": "spots"}, "it goes with superparent, spc"),
         ({"learner": "skdb", "estimate": "laplace"}, "it goes with nb, tan, kdb, fan"),
-        ({"learner": "a1de", "missing": "ignore"}, "--missing is not for the learner a1de"),
-        ({"learner": "kdb", "missing": "ignore", "backoff": "parents"}, "--backoff cell"),
-        ({"learner": "fanc", "backoff": "parents"}, "--backoff does nothing"),
-        ({"learner": "fanc", "m": 2.0}, "--estimate m"),
+        ({"learner": "a1de", "missing": "ignore"}, "missing is not for the learner a1de"),
+        ({"learner": "kdb", "missing": "ignore", "backoff": "parents"}, "backoff='cell'"),
+        ({"learner": "fanc", "backoff": "parents"}, "backoff does nothing"),
+        ({"learner": "fanc", "m": 2.0}, "estimate='m'"),
         ({"learner": "fanc", "structure_sample": 10}, "does nothing for the learner fanc"),
         ({"learner": "spc", "superparent": "nothing"}, "no attribute 'nothing'"),
         ({"learner": "superparent", "superparent": "kind"}, "no attribute 'kind'"),
@@ -248,7 +248,7 @@ def test_options_that_do_not_fit(fruit: pa.Table, options: dict[str, Any], said:
 
 
 def test_counts_that_do_not_fit_are_refused_before_they_are_made(fruit: pa.Table) -> None:
-    with pytest.raises(sqlbn.SqlbnError, match="--parents-from-first"):
+    with pytest.raises(sqlbn.SqlbnError, match="parents_from_first"):
         sqlbn.fit(fruit, "kind", "tc", disk_limit="1kB")
 
 

@@ -93,7 +93,7 @@ def test_the_delta_of_a_search_is_shared_by_steps_comparisons_and_looks() -> Non
 
 def test_a_bound_must_be_known() -> None:
     assert checked_bound("normal") == "normal"
-    with pytest.raises(OptionError, match="--bound gauss: choose normal or hoeffding"):
+    with pytest.raises(OptionError, match="bound='gauss': choose normal or hoeffding"):
         checked_bound("gauss")
 
 

@@ -389,15 +389,15 @@ def test_folds_see_only_their_training_rows() -> None:
 
 def test_bins_go_with_equal_frequency_only() -> None:
     table = patients(100)
-    with pytest.raises(sqlbn.SqlbnError, match="--bins goes with --discretise ef"):
+    with pytest.raises(sqlbn.SqlbnError, match="bins goes with discretise='ef'"):
         fit(table, "modl", bins=5)
-    with pytest.raises(sqlbn.SqlbnError, match="--discretise what: choose ef, mdl, modl"):
+    with pytest.raises(sqlbn.SqlbnError, match="discretise='what': choose ef, mdl, modl"):
         fit(table, "what")
     with fit(table, "ef") as model:
         assert model.meta["options"] == {"discretise": "ef", "bins": 5}
     with (
         fit(table, "modl") as model,
-        pytest.raises(sqlbn.SqlbnError, match="--discretise is decided by the model"),
+        pytest.raises(sqlbn.SqlbnError, match="discretise is decided by the model"),
     ):
         sqlbn.fit(table, "ill", like=model, discretise="mdl")
 
@@ -424,7 +424,7 @@ def test_prepare_tells_levels_and_profiles() -> None:
             assert part["shares"][row["class"]] == pytest.approx(row["n"] / part["rows"])
     with pytest.raises(sqlbn.SqlbnError, match="there is no variable 'what'"):
         found.profile_of("what")
-    with pytest.raises(sqlbn.SqlbnError, match="--k is not for prepare"):
+    with pytest.raises(sqlbn.SqlbnError, match="k is not for prepare"):
         sqlbn.prepare(table, "ill", k=2)
 
 

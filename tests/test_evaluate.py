@@ -143,7 +143,7 @@ def test_the_same_evaluation_twice_is_the_same_to_the_last_bit(fruit: pa.Table) 
 
 @pytest.mark.parametrize("folds", [1, 0, -3])
 def test_too_few_folds(fruit: pa.Table, folds: int) -> None:
-    with pytest.raises(OptionError, match=f"--folds {folds}: give at least 2"):
+    with pytest.raises(OptionError, match=f"folds={folds}: give at least 2"):
         sqlbn.evaluate(fruit, "kind", "nb", folds=folds)
 
 

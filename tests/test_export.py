@@ -61,7 +61,7 @@ def test_json(
     name: str, fitted: dict[str, Model], new: pa.Table, wanted: dict[str, pa.Table]
 ) -> None:
     document = json.loads(str(fitted[name].export(format="json")))
-    assert (document["format"], document["version"]) == ("sqlbn-model", 1)
+    assert (document["format"], document["version"]) == ("sqlbn-model", 2)
     scorer = cases.Document(document)
     found = {row["id"]: scorer.predict(row) for row in new.to_pylist()}
     cases.check_equal(found, wanted[name], 3)
@@ -140,9 +140,9 @@ def test_texts_are_compared_letter_by_letter(fitted: dict[str, Model]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"dialect": "klingon"}, "--dialect klingon: choose duckdb, spark"),
-        ({"format": "xml"}, "--format xml: choose sql, json, bif, pmml"),
-        ({"format": "json", "dialect": "spark"}, "--dialect goes with --format sql"),
+        ({"dialect": "klingon"}, "dialect='klingon': choose duckdb, spark"),
+        ({"format": "xml"}, "format='xml': choose sql, json, bif, pmml"),
+        ({"format": "json", "dialect": "spark"}, "dialect goes with format='sql'"),
         ({"table": "a; DROP TABLE b"}, "no name of a table"),
         ({"table": "a JOIN b"}, "no name of a table"),
         ({"table": "read_parquet('x')"}, "no table, but a function"),

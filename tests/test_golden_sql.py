@@ -39,7 +39,7 @@ CHAIN = {
     "m": "1e0",
     "share": "0.25e0",
     "present": [],
-    "silent": [],
+    "ignored": [],
 }
 SPARSE_TERM = {
     **{
@@ -60,6 +60,10 @@ LOO = {
     "position": 3,
     "m": "1e0",
     "share": "0.25e0",
+    "backs_off": True,
+    "importance": False,
+    "seen": "list_sum(n)",
+    "value": None,
 }
 
 # title -> (template, values)
@@ -117,7 +121,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "back-off by parents": ("chain_factor", {**CHAIN, "role": "parents"}),
     "no back-off, missing values ignored": (
         "chain_factor",
-        {**CHAIN, "role": "parents", "present": ["c0 <> 2", "c1 <> 3"], "silent": [3]},
+        {**CHAIN, "role": "parents", "present": ["c0 <> 2", "c1 <> 3"], "ignored": [3]},
     ),
     "a block of two attributes and the class": (
         "count_block",
@@ -184,6 +188,18 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "parents": "0",
             "lower_cell": "0",
             "lower": None,
+            "backs_off": False,
+            "slots": [{"name": "r_1", "at": "(y + 1) % 2"}],
+        },
+    ),
+    "leave-one-out ratios of a value alone that is neutral where no other row has it": (
+        "loo_sparse",
+        {
+            **LOO,
+            "cell": "((key // 6 % 3)::UINTEGER)",
+            "parents": "0",
+            "lower_cell": "0",
+            "lower": None,
             "slots": [{"name": "r_1", "at": "(y + 1) % 2"}],
         },
     ),
@@ -196,6 +212,20 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "lower_cell": "((key // 6 % 3)::UINTEGER)",
             "lower": "loo_6",
             "slots": [{"name": "r_0", "at": 0}, {"name": "r_1", "at": 1}],
+        },
+    ),
+    "what leave-one-out ratios are made of, weights that are importances, back-off by parents": (
+        "loo_sparse",
+        {
+            **LOO,
+            "cell": "((key // 6 % 3)::UINTEGER)*3+(key // 2 % 3)",
+            "parents": "((key // 2 % 3)::UINTEGER)",
+            "lower_cell": "((key // 6 % 3)::UINTEGER)",
+            "lower": "loo_6",
+            "slots": [{"name": "r_1", "estimate": "q_1", "at": "(y + 1) % 2"}],
+            "importance": True,
+            "seen": "least(list_sum(t), everywhere)",
+            "value": "(key // 6 % 3)",
         },
     ),
     "the first batch of a leave-one-out pass": (
@@ -504,7 +534,9 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "kept": ["k.r", "k.y", "k.g1"],
             "carried": ["r", "y", "x0", "x1", "g1"],
             "keys": [{"sql": "(p.number::UINTEGER)*3+k.x0", "alias": "k0"}],
-            "scores": ["s0", "s1"],
+            "level": "p.level",
+            "above": None,
+            "scores": [{"sql": "p.l_0", "name": "s0"}, {"sql": "p.l_1", "name": "s1"}],
             "shifts": ["m0", "m1"],
             "supers": "[(0 + x0) * 2 + y, (3 + x1) * 2 + y, (6 + 0) * 2 + y]",
             "base": "k.base[t.turn]",

@@ -18,6 +18,7 @@ from conftest import Run
 
 import sqlbn
 from sqlbn.errors import ColumnError, OptionError, SourceError
+from sqlbn.spelling import in_python
 
 N = 40
 GOOD = pa.table(
@@ -99,7 +100,7 @@ MISTAKES: dict[str, Case] = {
     "target with a thousand classes": (
         table(pa.table({"x": ["a", "b"] * 600, "y": range(1200)})), {}, ColumnError,
         "the target 'y' has more than 1,000 different values; "
-        "choose a column with classes, or group its values with --query",
+        "choose a column with classes, or group its values with query",
     ),
     "target that is a list": (
         table(with_column("t", [[1]] * N)), {"target": "t"}, ColumnError,
@@ -108,25 +109,25 @@ MISTAKES: dict[str, Case] = {
     "types that differ": (
         two_files(GOOD, GOOD.set_column(1, "z", pa.array(["1"] * N))), {}, SourceError,
         "column 'z' is VARCHAR in '{0}/b.parquet' but BIGINT in '{0}/a.parquet'; "
-        "write the files with one type, or --exclude it",
+        "write the files with one type, or exclude it",
     ),
     "column missing in the second file": (
         two_files(GOOD, GOOD.drop_columns(["z"])), {}, SourceError,
-        "'{0}/b.parquet' has no column 'z', which '{0}/a.parquet' has; --exclude it",
+        "'{0}/b.parquet' has no column 'z', which '{0}/a.parquet' has; exclude it",
     ),
     "column missing in the first file": (
         two_files(GOOD.drop_columns(["z"]), GOOD), {}, SourceError,
-        "'{0}/b.parquet' has a column 'z' that '{0}/a.parquet' lacks; --exclude it",
+        "'{0}/b.parquet' has a column 'z' that '{0}/a.parquet' lacks; exclude it",
     ),
     "negative weights": (
         table(with_column("w", [-1.0, math.nan, None, math.inf] + [1.0] * (N - 4))),
         {"weight": "w"}, ColumnError,
-        "--weight w: 4 rows have a negative, missing or infinite weight; "
+        "weight='w': 4 rows have a negative, missing or infinite weight; "
         "weights must be numbers from 0",
     ),
     "weights that are text": (
         good, {"weight": "x"}, ColumnError,
-        "--weight x: 40 rows have a negative, missing or infinite weight; "
+        "weight='x': 40 rows have a negative, missing or infinite weight; "
         "weights must be numbers from 0",
     ),
     "weights all zero": (
@@ -135,10 +136,10 @@ MISTAKES: dict[str, Case] = {
     ),
     "weights too large": (
         table(with_column("w", [1e18] * N)), {"weight": "w"}, ColumnError,
-        "--weight w: the weights add up to more than 2^52; scale them down",
+        "weight='w': the weights add up to more than 2^52; scale them down",
     ),
     "weight is the target": (
-        good, {"weight": "y"}, OptionError, "--weight y: that is the target",
+        good, {"weight": "y"}, OptionError, "weight='y': that is the target",
     ),
     "unknown learner": (
         good, {"learner": "forest"}, OptionError,
@@ -146,42 +147,42 @@ MISTAKES: dict[str, Case] = {
     ),
     "k for naive Bayes": (
         good, {"learner": "nb", "k": 2}, OptionError,
-        "--k is not for the learner nb; it goes with kdb",
+        "k is not for the learner nb; it goes with kdb",
     ),
-    "negative k": (good, {"k": -1}, OptionError, "--k -1: give 0 or more parents"),
-    "m of zero": (good, {"m": 0}, OptionError, "--m 0"),
-    "m that is no number": (good, {"m": math.nan}, OptionError, "--m nan: give a number above 0"),
-    "m that is infinite": (good, {"m": math.inf}, OptionError, "--m inf: give a number above 0"),
-    "one bin": (good, {"bins": 1}, OptionError, "--bins 1: give at least 2"),
+    "negative k": (good, {"k": -1}, OptionError, "k=-1: give 0 or more parents"),
+    "m of zero": (good, {"m": 0}, OptionError, "m=0"),
+    "m that is no number": (good, {"m": math.nan}, OptionError, "m=nan: give a number above 0"),
+    "m that is infinite": (good, {"m": math.inf}, OptionError, "m=inf: give a number above 0"),
+    "one bin": (good, {"bins": 1}, OptionError, "bins=1: give at least 2"),
     "unknown backoff": (
-        good, {"backoff": "none"}, OptionError, "--backoff none: choose cell or parents",
+        good, {"backoff": "none"}, OptionError, "backoff='none': choose cell or parents",
     ),
-    "no threads": (good, {"threads": 0}, OptionError, "--threads 0: give at least 1"),
+    "no threads": (good, {"threads": 0}, OptionError, "threads=0: give at least 1"),
     "memory that is no size": (
         good, {"memory_limit": "much"}, OptionError,
-        "--memory-limit 'much' is not a size: write for example 1GB or 512MB",
+        "memory_limit='much' is not a size: write for example 1GB or 512MB",
     ),
     "where that is not SQL": (
-        good, {"where": "z ="}, ColumnError, "--where 'z =' cannot be used: ",
+        good, {"where": "z ="}, ColumnError, "where='z =' cannot be used: ",
     ),
     "where with a second statement": (
         good, {"where": "true); DROP TABLE t; SELECT (1"}, sqlbn.SqlbnError,
-        "--where 'true); DROP TABLE t; SELECT (1' ",
+        "where='true); DROP TABLE t; SELECT (1' ",
     ),
     "where that closes our bracket": (
-        good, {"where": "z = 1) OR (z = 0"}, sqlbn.SqlbnError, "--where 'z = 1) OR (z = 0' ",
+        good, {"where": "z = 1) OR (z = 0"}, sqlbn.SqlbnError, "where='z = 1) OR (z = 0' ",
     ),
     "where of an unknown column": (
-        good, {"where": "q = 1"}, ColumnError, "--where 'q = 1' cannot be used: ",
+        good, {"where": "q = 1"}, ColumnError, "where='q = 1' cannot be used: ",
     ),
     "numeric text": (
         good, {"numeric": ["x"]}, ColumnError,
-        "--numeric x: the column is VARCHAR, not a number; "
-        "cast it with --query or leave it categorical",
+        "numeric='x': the column is VARCHAR, not a number; "
+        "cast it with query or leave it categorical",
     ),
     "column both ways": (
         good, {"numeric": ["z"], "categorical": ["z"]}, OptionError,
-        "'z' cannot be both --categorical and --numeric",
+        "'z' cannot be both categorical and numeric",
     ),
 }  # fmt: skip
 
@@ -214,7 +215,9 @@ def test_the_program_prints_that_line_and_exits_with_1(name: str, tmp_path: Path
     assert done.stdout == ""
     lines = done.stderr.splitlines()
     assert len(lines) == 1, done.stderr
-    assert lines[0].startswith("sqlbn: " + line.format(tmp_path))
+    # The same line, with the options as a shell has them.
+    assert in_python(lines[0].removeprefix("sqlbn: ")).startswith(line.format(tmp_path))
+    assert not any(f"{key}=" in lines[0] for key in options)
     assert not (tmp_path / "models.duckdb").exists()
 
 
@@ -329,10 +332,10 @@ def test_a_type_that_cannot_be_an_attribute_is_left_out(values: list[Any], tmp_p
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        (pa.nulls(N, pa.string()), "left out, they are constant: odd .*--keep odd"),
+        (pa.nulls(N, pa.string()), "left out, they are constant: odd .*keep='odd'"),
         (pa.nulls(N), "left out"),
-        (pa.array([7] * N), "left out, they are constant: odd .*--keep odd"),
-        (pa.array([math.nan] * N), "left out, they are constant: odd .*--keep odd"),
+        (pa.array([7] * N), "left out, they are constant: odd .*keep='odd'"),
+        (pa.array([math.nan] * N), "left out, they are constant: odd .*keep='odd'"),
     ],
 )
 def test_a_column_that_says_nothing_is_left_out(values: pa.Array, words: str) -> None:
@@ -346,7 +349,7 @@ def test_a_column_that_says_nothing_is_left_out(values: pa.Array, words: str) ->
 def test_a_column_like_an_identifier_is_left_out_unless_kept() -> None:
     rows = pa.table({"id": [f"#{i}" for i in range(2000)], "x": [0, 1] * 1000, "y": [0, 1] * 1000})
     with pytest.warns(
-        sqlbn.SqlbnWarning, match="left out, they look like identifiers: id .*--keep id"
+        sqlbn.SqlbnWarning, match="left out, they look like identifiers: id .*keep='id'"
     ):
         sqlbn.fit(rows, "y", "nb").close()
     with sqlbn.fit(rows, "y", "nb", keep=["id"]) as model:
@@ -383,7 +386,7 @@ def test_an_attribute_that_is_lacking_is_named() -> None:
 def test_a_column_in_the_way_is_named(name: str) -> None:
     rows = with_column(name, range(N))
     with sqlbn.fit(GOOD, "y") as model:
-        with pytest.raises(ColumnError, match=f"already has a column '{name}'.*--exclude {name}"):
+        with pytest.raises(ColumnError, match=f"already has a column '{name}'.*exclude='{name}'"):
             model.predict(rows)
         assert model.predict(rows, exclude=[name]).num_rows == N
 

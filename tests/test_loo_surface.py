@@ -67,6 +67,8 @@ def selections(draw: st.DrawFn) -> Case:
         case = with_column(case, TARGET, pa.int64(), rng.choices(range(MANY_CLASSES), k=size))
     if "weight" in asked and rng.random() < 0.3:
         case = with_column(case, WEIGHT, pa.int64(), [1] * size)
+    if "weight" in asked and rng.random() < 0.3:
+        asked["weight_kind"] = "importance"
     return case
 
 
@@ -198,16 +200,19 @@ def left_out(ids: Any, y: Any, weight: Any, n_classes: int) -> Any:
     return np.maximum(counts[ids] - np.eye(n_classes)[y], 0)
 
 
-def log_estimates(codes: Any, y: Any, weight: Any, n_classes: int, m: float = 1.0) -> Any:
-    """ln P'(x | parents, class) for each row and class; codes: value, then parents."""
-    v = codes[:, 0].max() + 1
+def log_estimates(codes: Any, y: Any, weight: Any, n_classes: int, smoothed: bool) -> Any:
+    """ln P'(x | parents, class) for each row and class; codes: value, then parents.
+
+    0 where no other row has the value, unless smoothed.
+    """
+    m, v = 1.0, codes[:, 0].max() + 1
     best = np.zeros((len(y), n_classes))
     usable = np.ones(len(y), bool)
     for level in range(codes.shape[1]):
         cell = left_out(cell_ids(codes[:, : level + 1]), y, weight, n_classes)
         above = np.zeros(len(y), int) if level == 0 else cell_ids(codes[:, 1 : level + 1])
         parents = left_out(above, y, weight, n_classes)
-        usable &= (cell.sum(axis=1) > 0) | (level == 0)
+        usable &= (cell.sum(axis=1) > 0) | (smoothed and level == 0)
         best[usable] = np.log((cell + m / v) / (parents + m))[usable]
     return best
 
@@ -247,14 +252,14 @@ def check_wide(table: pa.Table, kmax: int, loss: str, **options: Any) -> None:
     names = list(parents)
     codes, y = coded(table, names), coded(table, [TARGET])[:, 0]
     weight = table[WEIGHT].to_numpy().astype(float) if WEIGHT in options.values() else 1.0 + 0 * y
-    n_classes = y.max() + 1
+    n_classes, smoothed = y.max() + 1, options.get("unseen") == "smoothed"
     prior = np.log(left_out(0 * y, y, weight, n_classes) + 1 / n_classes)
     for k in range(kmax + 1):
         scores = prior.copy()
         for n in range(len(names) + 1):
             if n:
                 family = [n - 1, *(names.index(p) for p in parents[names[n - 1]][:k])]
-                scores += log_estimates(codes[:, family], y, weight, n_classes)
+                scores += log_estimates(codes[:, family], y, weight, n_classes, smoothed)
             wanted = losses_in_log_space(scores, y, weight)
             for name in got:
                 value = got[name][k, n]
@@ -320,10 +325,11 @@ def test_heavy_rows(way: dict[str, Any]) -> None:
         check_wide(contradicted(1e12), 0, "rmse", weight=WEIGHT)
 
 
+@pytest.mark.parametrize("unseen", ["neutral", "smoothed"])
 @pytest.mark.parametrize("width", [8, 10])
-def test_keys_past_64_bits(width: int) -> None:
+def test_keys_past_64_bits(width: int, unseen: str) -> None:
     """200 values an attribute: 8 of them fit in 63 bits, but not with the 4 classes; 10 do not."""
     rng = np.random.default_rng(width)
     data = {f"x{i}": pa.array(rng.permutation(200).astype(str)) for i in range(width)}
     table = pa.table({**data, TARGET: pa.array(rng.integers(0, 4, 200).astype(str))})
-    check_wide(table, width - 1, "rmse")
+    check_wide(table, width - 1, "rmse", unseen=unseen)

@@ -383,12 +383,12 @@ def test_rows_are_uniform_on_the_simplex() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "tree"}, "--random tree: choose one of nb, tan, ban"),
-        ({"kind": "nb", "attributes": 0}, "--attributes 0: give at least 1"),
-        ({"kind": "nb", "values": 1}, "--values 1: give at least 2"),
-        ({"kind": "nb", "classes": 1}, "--classes 1: give at least 2"),
-        ({"kind": "tan", "edges": 30}, "--edges is for --random ban; tan has a fixed number"),
-        ({"kind": "ban", "edges": 18}, "--edges 18: 19 attributes have from 19"),
+        ({"kind": "tree"}, "random='tree': choose one of nb, tan, ban"),
+        ({"kind": "nb", "attributes": 0}, "attributes=0: give at least 1"),
+        ({"kind": "nb", "values": 1}, "values=1: give at least 2"),
+        ({"kind": "nb", "classes": 1}, "classes=1: give at least 2"),
+        ({"kind": "tan", "edges": 30}, "edges is for random='ban'; tan has a fixed number"),
+        ({"kind": "ban", "edges": 18}, "edges=18: 19 attributes have from 19"),
         ({"kind": "ban", "edges": 191}, "to 190 edges"),
         ({"kind": "ban", "edges": 190, "values": 5}, "fit if no table may have more than"),
         ({"kind": "nb", "values": 2000, "classes": 2000}, "would have 4,000,000 probabilities"),

@@ -120,7 +120,8 @@ def test_whole_weights_are_repeated_rows(case: Case) -> None:
 def test_reference_gives_the_golden_structure_and_losses(name: str) -> None:
     wanted, names, train, test = golden(name)
     for k in range(wanted["kmax"] + 1):
-        ref = reference.fit(train, names, wanted["target"], "kdb", k, categorical=names)
+        options = {"categorical": names, "unseen": "smoothed"}
+        ref = reference.fit(train, names, wanted["target"], "kdb", k, **options)
         label = [a.name for a in ref.attributes]
         assert [(label[i], ref.mi[i]) for i in ref.order] == [
             (a["attribute"], a["mi"]) for a in wanted["attributes"]
@@ -135,7 +136,8 @@ def test_reference_gives_the_golden_structure_and_losses(name: str) -> None:
 @pytest.mark.parametrize("name", ["titanic", "breast-cancer"])
 def test_reference_gives_the_golden_leave_one_out_surface(name: str) -> None:
     wanted, names, train, _ = golden(name)
-    ref = reference.fit(train, names, wanted["target"], "kdb", wanted["kmax"], categorical=names)
+    options = {"categorical": names, "unseen": "smoothed"}
+    ref = reference.fit(train, names, wanted["target"], "kdb", wanted["kmax"], **options)
     surface = reference.loocv_surface(ref, wanted["kmax"], "rmse")
     for got, line in zip(surface, wanted["loocv_rmse"], strict=True):
         assert got == pytest.approx(line, rel=0, abs=1e-12)

@@ -43,7 +43,7 @@ def test_fanc_with_missing_and_unseen_values() -> None:
     new = [("a", "d"), (None, "d"), ("b", None), ("z", "d"), ("b", "z"), (None, None)]
     third, half = F(1, 3), F(1, 2)
     gives(
-        made("st", GAPS, new, learner="fanc"),
+        made("st", GAPS, new, learner="fanc", unseen="smoothed"),
         [
             # P(a|p) = 3/5, P(a|q) = 1/3; P(d|p) = 2/4, P(d|q) = 3/4; P(d|a,p) = 2/4, (a,q) unseen
             [4 * F(3, 5) * (half + half), 3 * third * (F(3, 4) + half)],
@@ -58,20 +58,26 @@ def test_fanc_with_missing_and_unseen_values() -> None:
             [4, 3],
         ],
     )
+    # Of z nothing is said, as of a missing value.
+    gives(
+        made("st", GAPS, [("z", "d"), ("b", "z"), ("z", "z")], learner="fanc"),
+        [[4 * half, 3 * F(3, 4)], [4 * F(2, 5), 3 * F(2, 3)], [4, 3]],
+    )
 
 
 def test_fanc_with_missing_as_a_value_and_the_m_estimate() -> None:
     """Prior 3.5 : 2.5; missing is a third value of s and of t."""
-    case = made(
-        "st", GAPS, [(None, "d"), ("z", None)], learner="fanc", estimate="m", missing="value"
-    )
+    new = [(None, "d"), ("z", None)]
+    options = {"learner": "fanc", "estimate": "m", "missing": "value"}
     third = F(1, 3)
+    seen = [7 * F(1, 12) * (third + third), 5 * F(4, 9) * (F(7, 9) + F(2, 3))]
+    gives(made("st", GAPS, new, **options), [seen, [7 * third, 5 * F(1, 9)]])
     gives(
-        case,
+        made("st", GAPS, new, unseen="smoothed", **options),
         [
             # P(-|p) = (0+1/3)/4, P(-|q) = (1+1/3)/3; P(d|p) = (1+1/3)/4, P(d|q) = (2+1/3)/3;
             # P(d|-,p): nothing seen, 1/3; P(d|-,q) = (1+1/3)/2
-            [7 * F(1, 12) * (third + third), 5 * F(4, 9) * (F(7, 9) + F(2, 3))],
+            seen,
             # P(z|p) = (1/3)/4, P(z|q) = (1/3)/3; P(-|p) = (1+1/3)/4, P(-|q) = (1/3)/3;
             # nothing was seen with z: 1/3
             [7 * F(1, 12) * (third + third), 5 * F(1, 9) * (F(1, 9) + third)],
@@ -81,8 +87,10 @@ def test_fanc_with_missing_as_a_value_and_the_m_estimate() -> None:
 
 def test_missing_as_a_value_that_training_never_had_is_unseen() -> None:
     rows = [("a", "p"), ("a", "p"), ("b", "q")]
+    gives(made("s", rows, [(None,)], missing="value"), [[3, 2]])
     # P(-|p) = 1/(2+2), P(-|q) = 1/(1+2)
-    gives(made("s", rows, [(None,)], missing="value"), [[3 * F(1, 4), 2 * F(1, 3)]])
+    smoothed = made("s", rows, [(None,)], missing="value", unseen="smoothed")
+    gives(smoothed, [[3 * F(1, 4), 2 * F(1, 3)]])
     gives(made("s", rows, [(None,)], missing="ignore"), [[3, 2]])
 
 
@@ -200,7 +208,8 @@ def test_orders() -> None:
     assert order("schema") == "xuz"
     assert order("mi") == "uxz"
     ref = refer(made("xuz", rows, [], order="gain"))
-    # I(u;y) = (1/3) ln 2: a third of the rows tell the class. x: ln 2 of z, given y.
+    # I(u;y) = (1/3) ln 2: a third of the rows tell the class, whatever x or z is. x: ln 2 beside z,
+    # nothing beside u.
     one = math.log(2)
     assert rc.gain_sums(ref.model) == pytest.approx([one, 2 * one / 3, one], abs=1e-11)
     assert order("gain") == "xzu"
@@ -334,7 +343,8 @@ def test_a_collection_is_the_sum_over_its_networks(options: dict[str, Any], netw
     rng = random.Random(5)
     rows = [(*rng.choices("012", k=4), rng.choice("pqr")) for _ in range(40)]
     new = [rng.choices("0123", k=4) for _ in range(3)]
-    case = made("abcd", rows, new, **options)
+    # Where no term is left out.
+    case = made("abcd", rows, new, unseen="smoothed", **options)
     ref = refer(case)
     assert math.prod(len(terms) for terms in ref.terms.values()) == networks
     assert rc.probabilities(ref, case.new) == sum_of_networks(ref, case.new)

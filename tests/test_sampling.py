@@ -313,32 +313,32 @@ def test_an_interrupted_run_leaves_the_old_file(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "give one of --bif FILE, --store FILE --name NAME and --random nb|tan|ban"),
-        ({"random": "nb", "bif": "net.bif"}, "give one of --bif FILE, --store FILE"),
-        ({"random": "nb", "store": "m.duckdb"}, "give one of --bif FILE, --store FILE"),
-        ({"store": "m.duckdb"}, "say which of its models with --name"),
-        ({"random": "nb", "rows": 0}, "--rows 0: give at least 1"),
-        ({"random": "nb", "threads": 0}, "--threads 0: give at least 1"),
-        ({"random": "nb", "seed": -1}, "--seed -1: give 0 or more"),
-        ({"bif": "net.bif", "seed": -1}, "--seed -1: give 0 or more"),
-        ({"random": "nb", "noise": 1.5}, "--noise 1.5: give a probability from 0 to 1"),
-        ({"random": "nb", "missing": float("nan")}, "--missing nan: give a probability"),
-        ({"random": "nb", "irrelevant": -1}, "--irrelevant -1: give 0 or more"),
-        ({"random": "nb", "target": "class"}, "--target is for --bif"),
-        ({"random": "nb", "edges": 30}, "--edges is for --random ban"),
+        ({}, "give one of bif=FILE, store=FILE name=NAME and random='nb|tan|ban'"),
+        ({"random": "nb", "bif": "net.bif"}, "give one of bif=FILE, store=FILE"),
+        ({"random": "nb", "store": "m.duckdb"}, "give one of bif=FILE, store=FILE"),
+        ({"store": "m.duckdb"}, "say which of its models with name"),
+        ({"random": "nb", "rows": 0}, "rows=0: give at least 1"),
+        ({"random": "nb", "threads": 0}, "threads=0: give at least 1"),
+        ({"random": "nb", "seed": -1}, "seed=-1: give 0 or more"),
+        ({"bif": "net.bif", "seed": -1}, "seed=-1: give 0 or more"),
+        ({"random": "nb", "noise": 1.5}, "noise=1.5: give a probability from 0 to 1"),
+        ({"random": "nb", "missing": float("nan")}, "missing=nan: give a probability"),
+        ({"random": "nb", "irrelevant": -1}, "irrelevant=-1: give 0 or more"),
+        ({"random": "nb", "target": "class"}, "target is for bif"),
+        ({"random": "nb", "edges": 30}, "edges is for random='ban'"),
         ({"random": "nb", "out": "rows.txt"}, "must end in .parquet or .csv"),
         ({"random": "nb", "out": "none/rows.parquet"}, "the folder does not exist"),
-        ({"random": "nb", "save_bif": "none/net.bif"}, "--save-bif none/net.bif: the folder"),
-        ({"random": "nb", "save_bif": "rows.parquet"}, "is what --out names"),
+        ({"random": "nb", "save_bif": "none/net.bif"}, "save_bif='none/net.bif': the folder"),
+        ({"random": "nb", "save_bif": "rows.parquet"}, "is what out names"),
         ({"random": "nb", "out": "folder.parquet"}, "that is a folder"),
         ({"bif": "none.bif"}, "cannot read 'none.bif'"),
-        ({"bif": "net.bif", "attributes": 3}, "--attributes is for --random"),
-        ({"bif": "net.bif", "values": 3}, "--values is for --random or --irrelevant"),
-        ({"bif": "net.bif", "values": 1, "irrelevant": 1}, "--values 1: give at least 2"),
-        ({"bif": "net.bif", "target": "top"}, "--target spares a variable from"),
+        ({"bif": "net.bif", "attributes": 3}, "attributes is for random"),
+        ({"bif": "net.bif", "values": 3}, "values is for random or irrelevant"),
+        ({"bif": "net.bif", "values": 1, "irrelevant": 1}, "values=1: give at least 2"),
+        ({"bif": "net.bif", "target": "top"}, "target spares a variable from"),
         ({"bif": "net.bif", "target": "no", "noise": 0.1}, "no variable 'no'; it has 'bottom'"),
-        ({"bif": "net.bif", "save_bif": "net.bif"}, "--save-bif net.bif is the file that is read"),
-        ({"bif": "net.csv", "out": "net.csv"}, "--out net.csv is the file that is read"),
+        ({"bif": "net.bif", "save_bif": "net.bif"}, "save_bif='net.bif' is the file that is read"),
+        ({"bif": "net.csv", "out": "net.csv"}, "out='net.csv' is the file that is read"),
     ],
 )
 def test_options_that_make_no_sense(
@@ -360,7 +360,7 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(OptionError, match=r"a\.parquet: No space left on device"):
+    with pytest.raises(OptionError, match=r"a\.parquet': No space left on device"):
         sqlbn.sample(tmp_path / "a.parquet", 10, random="nb")
     assert list(tmp_path.iterdir()) == []
 

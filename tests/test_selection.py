@@ -295,16 +295,16 @@ def test_rows_in_another_order_give_the_same_surface_with_decimal_weights() -> N
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"learner": "nb", "loocv_sample": 9}, "--loocv-sample does nothing for the learner nb"),
-        ({"learner": "kdb", "loocv_sample": 9}, "--loocv-sample does nothing"),
-        ({"learner": "nb", "structure_sample": 9}, "--structure-sample does nothing"),
-        ({"learner": "kdb", "kmax": 2}, "--kmax is not for the learner kdb"),
-        ({"learner": "skdb", "k": 2}, "--k is not for the learner skdb"),
-        ({"loocv_sample": 0}, "--loocv-sample 0: give at least 1 row"),
-        ({"structure_sample": -1}, "--structure-sample -1: give at least 1 row"),
-        ({"kmax": -1}, "--kmax -1: give 0 or more parents"),
-        ({"loss": "auc"}, "--loss auc: choose one of rmse, zero_one, log_loss, brier, mcc"),
-        ({"select": "none"}, "--select none: choose both, attributes or k"),
+        ({"learner": "nb", "loocv_sample": 9}, "loocv_sample does nothing for the learner nb"),
+        ({"learner": "kdb", "loocv_sample": 9}, "loocv_sample does nothing"),
+        ({"learner": "nb", "structure_sample": 9}, "structure_sample does nothing"),
+        ({"learner": "kdb", "kmax": 2}, "kmax is not for the learner kdb"),
+        ({"learner": "skdb", "k": 2}, "k is not for the learner skdb"),
+        ({"loocv_sample": 0}, "loocv_sample=0: give at least 1 row"),
+        ({"structure_sample": -1}, "structure_sample=-1: give at least 1 row"),
+        ({"kmax": -1}, "kmax=-1: give 0 or more parents"),
+        ({"loss": "auc"}, "loss='auc': choose one of rmse, zero_one, log_loss, brier, mcc"),
+        ({"select": "none"}, "select='none': choose both, attributes or k"),
     ],
 )
 def test_options_that_cannot_be(fruit: pa.Table, options: dict[str, Any], message: str) -> None:

@@ -90,6 +90,8 @@ def table_of(model: Any, position: int) -> list[list[float]]:
     found = (counts + m / n_values) / (counts.sum(axis=0) + m)
     if gone is not None:
         found[gone] = 1
+    if model.meta["unseen"] == "neutral":
+        found[-1] = 1
     answer: list[list[float]] = found.tolist()
     return answer
 
@@ -128,8 +130,15 @@ def strangers(table: pa.Table) -> pa.Table:
 
 @pytest.mark.parametrize(
     ("options", "n_classes"),
-    [({}, 2), ({}, 4), ({"m": 2.0, "weight": "w"}, 3), ({"map": True}, 3), (BARE, 3)],
-    ids=["two classes", "four classes", "weighted", "map", "laplace"],
+    [
+        ({}, 2),
+        ({}, 4),
+        ({"m": 2.0, "weight": "w"}, 3),
+        ({"map": True}, 3),
+        (BARE, 3),
+        ({"unseen": "smoothed"}, 3),
+    ],
+    ids=["two classes", "four classes", "weighted", "map", "laplace", "smoothed"],
 )
 def test_a_model_is_what_the_formula_says(options: dict[str, Any], n_classes: int) -> None:
     table = letters(250, n_classes, weighted="weight" in options)
@@ -319,7 +328,7 @@ def test_models_merge(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("learner", ["nb", "skdb", "a1de", "fanc"])
 def test_map_is_for_snb_alone(learner: str) -> None:
-    with pytest.raises(sqlbn.SqlbnError, match=f"--map is not for the learner .*{learner[-2:]}"):
+    with pytest.raises(sqlbn.SqlbnError, match=f"map=True is not for the learner .*{learner[-2:]}"):
         sqlbn.fit(letters(20), "y", learner, map=True)
 
 

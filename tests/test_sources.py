@@ -210,13 +210,13 @@ def test_the_only_table_needs_no_name(rows: pa.Table, wanted: Tables, tmp_path: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "'fruit', 'ripe_or_not', 'other.odd name'; choose with --table or --query"),
+        ({}, "'fruit', 'ripe_or_not', 'other.odd name'; choose with table or query"),
         ({"table": "nuts"}, "has no table 'nuts'; it holds 'fruit'"),
-        ({"table": "fruit", "query": "FROM fruit"}, "give --table or --query, not both"),
-        ({"query": "DROP TABLE fruit"}, "--query takes one SELECT statement"),
-        ({"query": "FROM fruit; FROM fruit"}, "--query takes one SELECT statement"),
-        ({"query": "not sql"}, "--query is not SQL"),
-        ({"query": "FROM nowhere"}, "--query: "),
+        ({"table": "fruit", "query": "FROM fruit"}, "give table or query, not both"),
+        ({"query": "DROP TABLE fruit"}, "query takes one SELECT statement"),
+        ({"query": "FROM fruit; FROM fruit"}, "query takes one SELECT statement"),
+        ({"query": "not sql"}, "query is not SQL"),
+        ({"query": "FROM nowhere"}, "query: "),
     ],
 )
 def test_a_choice_that_cannot_be_met(database: Path, options: dict[str, str], message: str) -> None:

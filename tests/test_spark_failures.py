@@ -159,7 +159,7 @@ def test_wrong_data(spark: SparkSession, fruit: pa.Table, fruit_file: str, tmp_p
     assert "no file matches" in said(tmp_path / "none.parquet")
     assert "cut.parquet" in said(tmp_path / "cut.parquet")
     line = said(fruit_file, where="spotz > 1")
-    assert line.startswith("--where 'spotz > 1' cannot be used: ") and "spotz" in line
+    assert line.startswith("where='spotz > 1' cannot be used: ") and "spotz" in line
     assert "Spark cannot read" in said(tmp_path / "m.duckdb")
     assert "'spots'" in said(tmp_path / "m")
     assert "no row of" in said(tmp_path / "empty.parquet")

@@ -62,7 +62,7 @@ def test_one_file_holds_many_models(fruit: pa.Table, store: Path) -> None:
 def test_meta_says_where_a_model_comes_from(fruit_file: str, store: Path) -> None:
     save(fruit_file, store, "fruit", where="spots < 3")
     meta = sqlbn.models(store)["fruit"]
-    wanted = {"learner": "nb", "target": "kind", "version": "1", "where": "spots < 3"}
+    wanted = {"learner": "nb", "target": "kind", "version": 1, "where": "spots < 3"}
     assert wanted.items() <= meta.items()
     assert {"created_at", "sqlbn", "duckdb", "files", "rows", "rows_skipped", "seconds"} <= set(
         meta
@@ -75,10 +75,10 @@ def test_meta_says_where_a_model_comes_from(fruit_file: str, store: Path) -> Non
 
 def test_a_name_is_not_overwritten_without_replace(fruit: pa.Table, store: Path) -> None:
     save(fruit, store, "fruit")
-    with pytest.raises(StoreError, match=r"already holds a model 'fruit'; use --replace"):
+    with pytest.raises(StoreError, match=r"already holds a model 'fruit'; use replace=True"):
         save(fruit, store, "fruit")
     save(fruit, store, "fruit", replace=True, columns=["colour"])
-    assert sqlbn.models(store)["fruit"]["version"] == "2"
+    assert sqlbn.models(store)["fruit"]["version"] == 2
     with sqlbn.load(store, "fruit") as model:
         assert model.attributes.num_rows == 1
         with pytest.raises(StoreError, match="already holds"):
@@ -146,7 +146,7 @@ def test_a_failing_save_leaves_the_old_model(
         save(fruit, store, "fruit", replace=True, columns=["colour"])
     monkeypatch.undo()
     assert accuracy(store, "fruit", fruit) == wanted
-    assert sqlbn.models(store)["fruit"]["version"] == "1"
+    assert sqlbn.models(store)["fruit"]["version"] == 1
 
 
 def _fail(*_: object) -> None:
@@ -200,9 +200,9 @@ def test_a_killed_save_leaves_the_old_model(fruit_file: str, store: Path) -> Non
     wanted = accuracy(store, "fruit", fruit_file)
     end(child(SLOW_SAVE, fruit_file, store))
     assert accuracy(store, "fruit", fruit_file) == wanted
-    assert sqlbn.models(store)["fruit"]["version"] == "1"
+    assert sqlbn.models(store)["fruit"]["version"] == 1
     save(fruit_file, store, "fruit", replace=True)
-    assert sqlbn.models(store)["fruit"]["version"] == "2"
+    assert sqlbn.models(store)["fruit"]["version"] == 2
 
 
 # -- several processes ------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -113,16 +114,19 @@ def test_rounding_noise_is_no_information() -> None:
 
 
 def test_gains_are_sums_of_information() -> None:
-    assert gain_sums(LADDER) == [1.9, 2.1, 2.0, 2.2]
-    assert ordered(LADDER, "gain") == [3, 1, 2, 0]
-    assert ordered(LADDER, "mi") == [1, 2, 3, 0]
-    assert ordered(LADDER, "schema") == [0, 1, 2, 3]
-    assert best_super_parent(LADDER) == 3
+    told = np.array([[0, 0.1, 0.2, 0], [0.5, 0, 0.5, 0.1], [0.2, 0.2, 0, 0.2], [0.9, 0, 0.3, 0]])
+    gaining = replace(LADDER, told=told)
+    assert gain_sums(gaining) == [0.3, 1.1, 0.6, 1.2]
+    assert ordered(gaining, "gain") == [3, 1, 2, 0]
+    assert ordered(gaining, "mi") == [1, 2, 3, 0]
+    assert ordered(gaining, "schema") == [0, 1, 2, 3]
+    assert best_super_parent(gaining) == 3
 
 
 def test_equal_gains_keep_the_order_of_the_schema() -> None:
-    assert ordered(FLAT, "gain") == [0, 1, 2]
-    assert best_super_parent(FLAT) == 0
+    flat = replace(FLAT, told=np.full((3, 3), 0.5))
+    assert ordered(flat, "gain") == [0, 1, 2]
+    assert best_super_parent(flat) == 0
 
 
 def test_names_are_found_in_any_case_where_that_is_clear() -> None:

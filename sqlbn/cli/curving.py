@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,12 +9,19 @@ import typer
 
 from sqlbn import api
 from sqlbn.cli import options as opt
+from sqlbn.cli.evaluating import positive_line
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
-from sqlbn.errors import OptionError
-from sqlbn.evaluation.losses import check_measure
+from sqlbn.evaluation.curves import points_table
+from sqlbn.evaluation.losses import OF_POSITIVE, check_measure
 from sqlbn.evaluation.ranking import RANKINGS
+from sqlbn.json_text import json_text
+from sqlbn.lists import listed, names_in
+from sqlbn.outfiles import check_table_file, write_table
 from sqlbn.report.plots import check_plot, plot_curves
+
+_LEARNERS = ("nb", "kdb:1", "kdb:2", "kdb:3", "skdb")
+_SIZES = ("1000", "10000", "100000")
 
 
 @opt.learning("learner", "k", "kmax", "n", *opt.BOUND)
@@ -24,13 +30,32 @@ def curve(
     target: opt.Target,
     options: dict[str, Any],
     learners: Annotated[
-        str, typer.Option("--learners", help="Comma-separated; kdb:3 is kdb with k = 3.")
-    ] = "nb,kdb:1,kdb:2,kdb:3,skdb",
+        list[str] | None,
+        typer.Option(
+            "--learners",
+            metavar="LIST",
+            help="Learners; kdb:3 is kdb with k = 3. [default: nb,kdb:1,kdb:2,kdb:3,skdb]",
+        ),
+    ] = None,
     sizes: Annotated[
-        str, typer.Option("--sizes", help="Comma-separated numbers of training rows.")
-    ] = "1000,10000,100000",
+        list[str] | None,
+        typer.Option(
+            "--sizes",
+            metavar="LIST",
+            help="Numbers of training rows. [default: 1000,10000,100000]",
+        ),
+    ] = None,
     repeats: Annotated[int, typer.Option("--repeats", help="Random training sets a size.")] = 10,
     measure: Annotated[str, typer.Option("--measure", help="The loss to print and draw.")] = "rmse",
+    positive: opt.Positive = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write the losses of all training sets to this .parquet, .csv or .json.",
+        ),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the curves into this .svg or .png.")
     ] = None,
@@ -39,8 +64,9 @@ def curve(
     """Learning curves: losses on held-out rows as the training set grows."""
     check_measure(measure)
     check_plot(plot)
-    rows = [_number(text) for text in sizes.split(",")]
-    named = [text.strip() for text in learners.split(",")]
+    check_table_file(out)
+    rows = api.as_sizes(listed(sizes or _SIZES))
+    named = names_in(listed(learners or _LEARNERS))
     points = api.curve(
         data,
         target,
@@ -48,14 +74,17 @@ def curve(
         rows,
         repeats=repeats,
         ranking=measure in RANKINGS,
+        positive=positive,
         progress=STATE.progress(),
         **options,
     )
+    if out is not None:
+        write_table(points_table(points), out)
     if plot is not None:
         plot_curves(plot, points, measure, f"{target}, {repeats} training sets of each size")
         typer.echo(f"drawn: {plot}", err=True)
     if as_json:
-        typer.echo(json.dumps([point.to_dict() for point in points]))
+        typer.echo(json_text([point.to_dict() for point in points]))
         return
     by_place = {(p.learner, p.size): p for p in points}
     body = [
@@ -64,9 +93,5 @@ def curve(
     ]
     typer.echo(text_table([f"rows \\ {measure}", *named], body))
 
-
-def _number(text: str) -> int:
-    try:
-        return int(float(text))
-    except ValueError as error:
-        raise OptionError(f"--sizes {text!r}: write numbers, such as 1000,1e5") from error
+    if points[0].positive is not None and measure in OF_POSITIVE:
+        typer.echo(f"({positive_line(measure, points[0].positive, positive is not None)})")

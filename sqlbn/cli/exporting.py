@@ -11,6 +11,9 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.exporting.targets import TARGETS
+from sqlbn.json_text import json_text
+from sqlbn.lists import listed
+from sqlbn.outfiles import check_folder
 
 
 def export(
@@ -32,13 +35,15 @@ def export(
         list[str] | None,
         typer.Option(
             "--key",
-            help="sql: a column of that table to give with the prediction (repeat). "
+            metavar="LIST",
+            help="sql: columns of that table to give with the prediction (a,b or repeat). "
             "[default: all that the model looks at]",
         ),
     ] = None,
     view: Annotated[
         str | None, typer.Option("--view", help="sql: make a view of this name of the prediction.")
     ] = None,
+    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     traceback: opt.Traceback = False,
 ) -> None:
@@ -48,11 +53,16 @@ def export(
     probability for each class for every row of --table. It needs sqlglot. JSON has all that it
     takes to score rows; BIF and PMML have the models that they can say.
     """
+    if out is not None:
+        check_folder(out, "--out")
     with api.load(store, name) as model:
         found = model.export(
-            out, format=format, dialect=dialect, table=table, key=key or (), view=view, name=name
+            out, format=format, dialect=dialect, table=table, key=listed(key), view=view, name=name
         )
-    if out is None:
+    if as_json:
+        made = {"out": out} if out is not None else {"text": found}
+        typer.echo(json_text({"name": name, "format": format, **made}))
+    elif out is None:
         typer.echo(found, nl=False)
     elif not STATE.quiet:
         typer.echo(f"{name} written to {out}")

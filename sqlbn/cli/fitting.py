@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.inspecting import print_model
 from sqlbn.cli.state import STATE
 from sqlbn.errors import OptionError, SourceError
+from sqlbn.json_text import json_text
 from sqlbn.quoting import identifier, literal
 from sqlbn.store import open_store
 from sqlbn.store.folder import StoreFolder
@@ -69,7 +69,7 @@ def fit(
         )
         stack.enter_context(model)
         if as_json:
-            typer.echo(json.dumps({"name": name, "store": str(store), **model.meta}))
+            typer.echo(json_text({"name": name, "store": str(store), **model.meta}))
         elif not STATE.quiet:
             print_model(model, most=10)
             _print_place(store, name)
@@ -88,12 +88,18 @@ def _print_place(store: str, name: str) -> None:
 
 def demo(
     store: opt.Store = "sqlbn-demo.duckdb",
+    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     traceback: opt.Traceback = False,
 ) -> None:
     """Fit, evaluate and score the census data that ships with sqlbn."""
     data = example_data()
-    typer.echo(f"$ sqlbn fit {data} --target class --store {store} --name adult")
+
+    def say(text: str) -> None:
+        if not as_json:
+            typer.echo(text)
+
+    say(f"$ sqlbn fit {data} --target class --store {store} --name adult")
     with api.fit(
         data,
         "class",
@@ -102,19 +108,22 @@ def demo(
         replace=True,
         progress=STATE.progress(),
     ) as model:
-        print_model(model, most=5)
-        typer.echo(f"\n$ sqlbn evaluate {data} --target class --folds 5")
+        if not as_json:
+            print_model(model, most=5)
+        say(f"\n$ sqlbn evaluate {data} --target class --folds 5")
         result = api.evaluate(data, "class", folds=5, progress=STATE.progress())
         for loss, value in result.losses.items():
-            typer.echo(f"{loss:9} {value:.4f}")
-        typer.echo(f"\n$ sqlbn predict adult {data} --store {store}")
-        scored = model.predict(data).slice(0, 5)  # type: ignore[union-attr]
-        for row in scored.select(
-            ["age", "occupation", "class", "prediction", "p_>50K"]
-        ).to_pylist():
-            typer.echo("  ".join(f"{key}={value}" for key, value in row.items()))
-    typer.echo(f"\nThe model is in {store}; any duckdb program can use it:")
-    typer.echo(f"  ATTACH '{store}' AS m; USE m.adult; FROM predict('{data}');")
+            say(f"{loss:9} {value:.4f}")
+        say(f"\n$ sqlbn predict adult {data} --store {store}")
+        scored = model.predict(data).slice(0, 5)
+        shown = scored.select(["age", "occupation", "class", "prediction", "p_>50K"]).to_pylist()
+        for row in shown:
+            say("  ".join(f"{key}={value}" for key, value in row.items()))
+        if as_json:
+            told = {"name": "adult", "store": store, **model.meta}
+            typer.echo(json_text({"fit": told, "evaluate": result.to_dict(), "predict": shown}))
+    say(f"\nThe model is in {store}; any duckdb program can use it:")
+    say(f"  ATTACH '{store}' AS m; USE m.adult; FROM predict('{data}');")
 
 
 def example_data() -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,10 +12,14 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.searches import search_summary
+from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
+from sqlbn.encode.weights import WEIGHT_KINDS
 from sqlbn.errors import OptionError
+from sqlbn.json_text import json_text
 from sqlbn.model import Model
-from sqlbn.report.plots import plot_loocv
+from sqlbn.report.plots import check_plot, plot_loocv
+from sqlbn.scoring.smoothing import BACKOFFS
 
 
 def models(
@@ -26,14 +30,14 @@ def models(
     """List the models of a store."""
     found = api.models(store)
     if as_json:
-        typer.echo(json.dumps(found))
+        typer.echo(json_text(found))
         return
     rows = [
         [
             name,
             meta["learner"],
             meta["target"],
-            int(meta["rows"]),
+            meta["rows"],
             meta["created_at"],
             meta["version"],
         ]
@@ -69,71 +73,87 @@ def show(
     as_json: opt.Json = False,
     traceback: opt.Traceback = False,
 ) -> None:
-    """Show a model: attributes by information, parents, probabilities, how it was chosen."""
+    """Show a model: attributes by information, parents, probabilities, how it was chosen.
+
+    Of --cpt, --loocv, --terms, --decisions and --history all that are asked for are shown, one
+    after the other; with --json several are one document, by these names.
+    """
+    check_plot(plot)
+    asked: dict[str, Callable[[Model], Shown]] = {
+        "cpt": lambda model: cpt_of(model, cpt or ""),
+        "loocv": lambda model: loocv_of(model, plot),
+        "terms": terms_of,
+        "decisions": decisions_of,
+        "history": history_of,
+    }
+    wanted = (cpt is not None, loocv or plot is not None, terms, decisions, history)
     with api.load(store, name) as model:
-        if history:
-            show_history(model, as_json)
-        elif terms:
-            show_terms(model, as_json)
-        elif decisions:
-            show_decisions(model, as_json)
-        elif loocv or plot is not None:
-            show_loocv(model, plot, as_json)
-        elif cpt is not None:
-            found = model.cpt(cpt)
-            if as_json:
-                typer.echo(json.dumps(found.to_pylist(), default=str))
-            else:
-                rows = [list(row.values()) for row in found.to_pylist()]
-                typer.echo(text_table(found.column_names, rows))
-        elif as_json:
-            typer.echo(json.dumps(_as_dict(model), default=str))
-        else:
+        found = {
+            section: asked[section](model)
+            for section, is_wanted in zip(asked, wanted, strict=True)
+            if is_wanted
+        }
+        if as_json:
+            typer.echo(json_text(_document(model, {key: rows for key, (rows, _) in found.items()})))
+        elif not found:
             print_model(model)
+        else:
+            typer.echo("\n\n".join(text for _, text in found.values()))
 
 
-def show_history(model: Model, as_json: bool) -> None:
+# The rows of a section for programs, and its text for people.
+Shown = tuple[list[dict[str, Any]], str]
+
+
+def _document(model: Model, sections: dict[str, list[dict[str, Any]]]) -> Any:
+    """The whole model; of sections their rows, by name where they are several."""
+    if not sections:
+        return _as_dict(model)
+    return sections if len(sections) > 1 else next(iter(sections.values()))
+
+
+def cpt_of(model: Model, attribute: str) -> Shown:
+    """The probabilities of an attribute."""
+    found = model.cpt(attribute)
+    rows = found.to_pylist()
+    return rows, text_table(found.column_names, [list(row.values()) for row in rows])
+
+
+def history_of(model: Model) -> Shown:
     """What was added to a model and taken out of it."""
     steps = model.history.to_pylist()
-    if as_json:
-        typer.echo(json.dumps(steps, default=str))
-        return
     rows = [
         [str(s["changed_at"]), s["action"], s["rows"], s["total_rows"], s["source"], s["note"]]
         for s in steps
     ]
-    typer.echo(text_table(["when (UTC)", "what", "rows", "then in all", "source", "note"], rows))
+    header = ["when (UTC)", "what", "rows", "then in all", "source", "note"]
+    return steps, text_table(header, rows)
 
 
-def show_terms(model: Model, as_json: bool) -> None:
+def terms_of(model: Model) -> Shown:
     """The parent sets of a collection and their weights."""
     found = model.terms
     if found is None:
         raise OptionError(f"a {model.meta['learner']} model is no collection of parent sets")
-    if as_json:
-        typer.echo(json.dumps(found.to_pylist()))
-        return
-    rows = [[t["attribute"], ", ".join(t["parents"]), t["weight"]] for t in found.to_pylist()]
-    typer.echo(text_table(["attribute", "parents", "weight"], rows))
+    terms = found.to_pylist()
+    rows = [[t["attribute"], ", ".join(t["parents"]), t["weight"]] for t in terms]
+    return terms, text_table(["attribute", "parents", "weight"], rows)
 
 
-def show_decisions(model: Model, as_json: bool) -> None:
+def decisions_of(model: Model) -> Shown:
     """The decisions of a structure pass with a bound."""
     found = model.decisions
     if found is None:
         raise OptionError("the structure was found from all rows, not by decisions; see --bound")
-    if as_json:
-        typer.echo(json.dumps(found.to_pylist()))
-        return
     shown = ["step", "variable", "action", "parent", "candidates", "rows", "checks"]
     rows = [
         [*(d[key] for key in shown), *(f"{d[key]:.6f}" for key in ("margin", "bound")), d["reason"]]
         for d in found.to_pylist()
     ]
-    typer.echo(text_table([*shown, "margin", "bound", "reason"], rows))
+    return found.to_pylist(), text_table([*shown, "margin", "bound", "reason"], rows)
 
 
-def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
+def loocv_of(model: Model, plot: Path | None) -> Shown:
     """The leave-one-out surface as a table, one column a k; and as a picture."""
     surface = model.loocv
     if surface is None:
@@ -147,9 +167,6 @@ def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
         title = f"{meta['learner']} of {meta['target']!r}, {fitted:,} rows"
         plot_loocv(plot, rows, loss, chosen, title, letter)
         typer.echo(f"drawn: {plot}", err=True)
-    if as_json:
-        typer.echo(json.dumps(rows))
-        return
     ks = sorted({row["k"] for row in rows})
     values = {(row["k"], row["n_attributes"]): row["value"] for row in rows if row["loss"] == loss}
     ranked = sorted(model.attributes.to_pylist(), key=lambda row: row["rank"])
@@ -158,24 +175,31 @@ def show_loocv(model: Model, plot: Path | None, as_json: bool) -> None:
         [n, name, *(f"{values[k, n]:.6f}{' *' if (k, n) == chosen else '  '}" for k in ks)]
         for n, name in enumerate(names)
     ]
-    typer.echo(text_table(["l", loss, *(f"{letter} = {k}" for k in ks)], body))
-    typer.echo(f"* chosen: {letter} = {chosen[0]}, {chosen[1]} attributes")
+    table = text_table(["l", loss, *(f"{letter} = {k}" for k in ks)], body)
+    return rows, f"{table}\n* chosen: {letter} = {chosen[0]}, {chosen[1]} attributes"
 
 
 def drop(
     name: opt.ModelName,
     store: opt.Store = "models.duckdb",
+    as_json: opt.Json = False,
+    quiet: opt.Quiet = False,
     traceback: opt.Traceback = False,
 ) -> None:
     """Remove a model from a store."""
     api.drop(store, name)
-    typer.echo(f"dropped {name!r} from {store}")
+    if as_json:
+        typer.echo(json_text({"dropped": name, "store": store}))
+    elif not STATE.quiet:
+        typer.echo(f"dropped {name!r} from {store}")
 
 
 def print_model(model: Model, most: int | None = None) -> None:
     """What a model is, for people."""
     meta = model.meta
     told = {k: v for k, v in meta["options"].items() if (k, v) != ("discretise", "ef")}
+    if meta["target"] and not model.spec.smoothing.is_neutral:
+        told["unseen"] = model.spec.smoothing.unseen
     options = ", ".join(_told(key, value) for key, value in told.items())
     if "selected_k" in meta:
         k = f"k {meta['selected_k']}, " if meta["learner"] != "ande" else ""
@@ -188,6 +212,7 @@ def print_model(model: Model, most: int | None = None) -> None:
     changes = model.history.num_rows - 1
     changed = f", changed {changes:,} times since (--history)" if changes else ""
     typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
+    _print_rules(model)
     _print_sureness(model)
     if meta["target"]:
         counts = [f"{row['class']} {row['n']:,}" for row in model.classes.to_pylist()]
@@ -208,6 +233,15 @@ def print_model(model: Model, most: int | None = None) -> None:
     typer.echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
         typer.echo(f"… {len(rows)} attributes in all")
+
+
+def _print_rules(model: Model) -> None:
+    """What the weights of rows mean, and when parents are dropped, where there are any."""
+    meta, kind = model.meta, model.meta.get("weight_kind")
+    if kind in WEIGHT_KINDS:
+        typer.echo(f"weights: {meta['weight']!r}, {kind}: {WEIGHT_KINDS[kind]}")
+    if model.parents.num_rows and meta.get("backoff") in BACKOFFS:
+        typer.echo(f"back-off {meta['backoff']}: parents are dropped {BACKOFFS[meta['backoff']]}")
 
 
 def _print_sureness(model: Model) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.json_text import json_text
 from sqlbn.living.changing import Change
 
 Again = Annotated[
@@ -84,7 +84,7 @@ def merge(
 
 def _report(change: Change, done: str, name: str, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps({"name": name, **dataclasses.asdict(change)}))
+        typer.echo(json_text({"name": name, **dataclasses.asdict(change)}))
         return
     if STATE.quiet:
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from typing import Annotated
@@ -25,9 +24,11 @@ from sqlbn.cli import (
     sqltext,
     streaming,
 )
-from sqlbn.cli.reporting import reporting
+from sqlbn.cli.reporting import leave_quietly, reporting
+from sqlbn.cli.signals import end_on_signals
 from sqlbn.cli.state import STATE
 from sqlbn.errors import SqlbnWarning
+from sqlbn.leftovers import sweep
 
 app = typer.Typer(
     name="sqlbn",
@@ -71,6 +72,7 @@ def _common(
     ] = False,
 ) -> None:
     """Bayesian-network classifiers learned inside the database, from Parquet lakes."""
+    sweep()  # also for commands that start no engine
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
@@ -81,9 +83,8 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: object) -
 def main() -> None:
     """Run a command."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
+    end_on_signals()
     try:
         app()
-    except BrokenPipeError:
-        # The reader went away (`| head`); Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+    except BrokenPipeError:  # while help was printed
+        leave_quietly()

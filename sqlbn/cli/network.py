@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +14,10 @@ from sqlbn.cli.reporting import reporting
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
 from sqlbn.errors import OptionError
+from sqlbn.json_text import json_text
+from sqlbn.lists import listed, pairs_in
 from sqlbn.networks import api, write_bif
+from sqlbn.networks.network import Network
 from sqlbn.networks.reading import read_network
 from sqlbn.outfiles import check_folder
 
@@ -49,10 +50,7 @@ def score(
     """
     found = api.score(data, bif=bif, store=store, name=name, progress=STATE.progress(), **options)
     if as_json:
-        told = dataclasses.asdict(found)
-        if math.isnan(found.log_likelihood):
-            told["log_likelihood"] = None
-        typer.echo(json.dumps(told))
+        typer.echo(json_text(dataclasses.asdict(found)))
         return
     size = f"{found.variables} variables, {found.arcs} arcs"
     left_out = f", {found.impossible_rows:,} impossible" if found.impossible_rows else ""
@@ -66,11 +64,16 @@ def score(
 @reporting
 def query(
     of: Annotated[
-        list[str], typer.Option("--of", help="A variable (repeat: all combinations of states).")
+        list[str],
+        typer.Option(
+            "--of",
+            metavar="LIST",
+            help="A variable, or several (a,b or repeat): all combinations of states.",
+        ),
     ],
     given: Annotated[
         list[str] | None,
-        typer.Option("--given", help="What is known, as VARIABLE=STATE (repeat)."),
+        typer.Option("--given", help="What is known, as VARIABLE=STATE (a=1,b=2 or repeat)."),
     ] = None,
     bif: opt.Bif = None,
     store: opt.NetworkStore = None,
@@ -86,10 +89,11 @@ def query(
     The states of a stored model are its categories, intervals and groups as `sqlbn show --cpt`
     prints them; a missing value is '?'.
     """
-    evidence = _evidence(given or [])
-    found = api.query(of, evidence, bif=bif, store=store, name=name)
+    evidence = _evidence(pairs_in(given or []))
+    found = api.query(listed(of), evidence, bif=bif, store=store, name=name)
     if as_json:
-        typer.echo(json.dumps({"of": of, "given": evidence, "rows": found.to_pylist()}))
+        asked = found.column_names[:-1]
+        typer.echo(json_text({"of": asked, "given": evidence, "rows": found.to_pylist()}))
     else:
         rows = [list(row.values()) for row in found.to_pylist()]
         typer.echo(text_table(found.column_names, rows))
@@ -116,6 +120,7 @@ def export(
     bif: opt.Bif = None,
     store: opt.NetworkStore = None,
     name: opt.NetworkName = None,
+    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     traceback: opt.Traceback = False,
 ) -> None:
@@ -125,8 +130,16 @@ def export(
     check_folder(out, "--out")
     network = read_network(bif, store, name).network
     write_bif(network, out)
-    if not STATE.quiet:
-        typer.echo(f"{len(network)} variables, {len(network.arcs)} arcs written to {out}")
+    _report(network, out, "written to", as_json)
+
+
+def _report(network: Network, out: Path, done: str, as_json: bool) -> None:
+    """What was made of a network, and where it is."""
+    variables, arcs = len(network), len(network.arcs)
+    if as_json:
+        typer.echo(json_text({"out": out, "variables": variables, "arcs": arcs}))
+    elif not STATE.quiet:
+        typer.echo(f"{variables} variables, {arcs} arcs {done} {out}")
 
 
 @app.command("plot")
@@ -140,10 +153,10 @@ def plot(
         str | None,
         typer.Option("--target", "-t", help="The variable to mark. [default: the class]"),
     ] = None,
+    as_json: opt.Json = False,
     quiet: opt.Quiet = False,
     traceback: opt.Traceback = False,
 ) -> None:
     """Draw a network in layers, parents before their children; the class is marked."""
     network = api.plot(out, bif=bif, store=store, name=name, target=target)
-    if not STATE.quiet:
-        typer.echo(f"{len(network)} variables, {len(network.arcs)} arcs drawn into {out}")
+    _report(network, out, "drawn into", as_json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,6 +14,7 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
+from sqlbn.json_text import json_text
 from sqlbn.networks import following
 
 # Lines of the table for people; all blocks are in --json.
@@ -68,7 +68,7 @@ def follow(
     with found.model as model:
         if as_json:
             blocks = [dataclasses.asdict(b) for b in found.blocks]
-            typer.echo(json.dumps({"blocks": blocks, "arcs": how.arcs_of(model)}))
+            typer.echo(json_text({"blocks": blocks, "arcs": how.arcs_of(model)}))
             return
         _print(found.blocks)
         if not STATE.quiet:

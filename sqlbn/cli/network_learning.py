@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
+from sqlbn.json_text import json_text
 from sqlbn.model import Model
 from sqlbn.networks import learning
 from sqlbn.quoting import identifier, literal
@@ -19,7 +19,8 @@ from sqlbn.quoting import identifier, literal
 NOT_HERE = (
     "learner", "k", "kmax", "select", "loss", "n", "subsumption", "weighted", "min_count",
     "attributes", "score", "superparent", "order", "parents_from_first", "parents", "map",
-    "loocv_sample", "structure_sample", "backoff", "encodings", "weight", *opt.BOUND,
+    "loocv_sample", "structure_sample", "backoff", "encodings", "weight", "weight_kind",
+    *opt.BOUND,
 )  # fmt: skip
 
 
@@ -120,7 +121,7 @@ def learn(
     ) as model:
         if as_json:
             told = {"name": name, "store": str(store), **model.meta, "arcs": arcs_of(model)}
-            typer.echo(json.dumps(told))
+            typer.echo(json_text(told))
         elif not STATE.quiet:
             print_network(model)
             place = f"ATTACH {literal(str(store))} AS m; USE m.{identifier(name)};"

@@ -12,6 +12,10 @@ import typer
 
 from sqlbn.cli.parents_file import read_parents
 from sqlbn.cli.state import STATE
+from sqlbn.encode.weights import WEIGHT_KINDS
+from sqlbn.lists import listed, pairs_in
+from sqlbn.options import LISTS
+from sqlbn.scoring.smoothing import BACKOFFS
 
 
 def _quiet(value: bool) -> bool:
@@ -106,8 +110,7 @@ SuperParent = Annotated[
     str | None,
     typer.Option(
         "--superparent",
-        help="superparent, spc: the attribute, or auto, which takes the one that tells most "
-        "together with each other. [default: auto]",
+        help="superparent, spc: the attribute, or auto: the first by --order gain. [default: auto]",
     ),
 ]
 AttributeOrder = Annotated[
@@ -115,8 +118,8 @@ AttributeOrder = Annotated[
     typer.Option(
         "--order",
         help="fan, superparent, fanc, spc, spcr, tc: attributes in the order of the columns "
-        "(schema), of information with the class (mi), or of that together with each other "
-        "attribute (gain). [default: schema; fan, superparent: mi]",
+        "(schema), of their information about the class (mi), or of what they add to that of each "
+        "other attribute, summed up (gain). [default: schema; fan, superparent: mi]",
     ),
 ]
 ParentsFromFirst = Annotated[
@@ -153,6 +156,14 @@ MissingRule = Annotated[
         "--missing",
         help="A missing value is one of its own (value), or what contains it is left out (ignore); "
         "not for skdb and ande. [default: value; fan, superparent and collections: ignore]",
+    ),
+]
+UnseenRule = Annotated[
+    str | None,
+    typer.Option(
+        "--unseen",
+        help="A value that no training row has says nothing of the class (neutral), or counts as "
+        "one with a count of 0, which favours rare classes (smoothed). [default: neutral]",
     ),
 ]
 StructureSample = Annotated[
@@ -197,9 +208,9 @@ BackoffRule = Annotated[
     str | None,
     typer.Option(
         "--backoff",
-        help="cell: fewer parents where the value was never seen with theirs; "
-        "parents: only where these were never seen together (the paper's program). "
-        "[default: cell]",
+        help="When parents are dropped. "
+        + "; ".join(f"{name}: {text}" for name, text in BACKOFFS.items())
+        + ". [default: cell]",
     ),
 ]
 Discretise = Annotated[
@@ -213,9 +224,10 @@ Discretise = Annotated[
     ),
 ]
 Encodings = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--encodings",
+        metavar="LIST",
         help="With auto: what is tried. [default: ef:5,ef:10,ef:20,ef:50,mdl,modl]",
     ),
 ]
@@ -224,24 +236,42 @@ Bins = Annotated[
     typer.Option("--bins", help="ef: intervals of a numeric column. [default: 5]"),
 ]
 Weight = Annotated[str | None, typer.Option("--weight", help="A column of row weights, 0 or more.")]
+WeightKind = Annotated[
+    str | None,
+    typer.Option(
+        "--weight-kind",
+        help="; ".join(f"{name}: {text}" for name, text in WEIGHT_KINDS.items())
+        + ". [default: frequency where all weights are whole numbers]",
+    ),
+]
+# A list may be repeated, or have commas: a,b; a name with a comma is quoted: '"a,b",c'.
 Columns = Annotated[
-    list[str] | None, typer.Option("--columns", help="Use only this attribute (repeat).")
+    list[str] | None,
+    typer.Option("--columns", metavar="LIST", help="Use only these attributes (a,b or repeat)."),
 ]
 Exclude = Annotated[
-    list[str] | None, typer.Option("--exclude", help="Do not use this column (repeat).")
+    list[str] | None,
+    typer.Option("--exclude", metavar="LIST", help="Do not use these columns (a,b or repeat)."),
 ]
 Categorical = Annotated[
     list[str] | None,
-    typer.Option("--categorical", help="Treat this column as categories (repeat)."),
+    typer.Option(
+        "--categorical", metavar="LIST", help="Treat these columns as categories (a,b or repeat)."
+    ),
 ]
 Numeric = Annotated[
-    list[str] | None, typer.Option("--numeric", help="Treat this column as a quantity (repeat).")
+    list[str] | None,
+    typer.Option(
+        "--numeric", metavar="LIST", help="Treat these columns as quantities (a,b or repeat)."
+    ),
 ]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
         "--keep",
-        help="Use this column though it is constant, an identifier or tells nothing (repeat).",
+        metavar="LIST",
+        help="Use these columns though they are constant, identifiers or tell nothing (a,b or "
+        "repeat).",
     ),
 ]
 Where = Annotated[
@@ -278,6 +308,14 @@ NetworkStore = Annotated[
 NetworkName = Annotated[
     str | None, typer.Option("--name", "-n", help="The model's name in the store.")
 ]
+Positive = Annotated[
+    str | None,
+    typer.Option(
+        "--positive",
+        help="The class that auc, aoprc and mcc are about; of more than two it against the rest. "
+        "[default: the rarer of two, else all]",
+    ),
+]
 MemoryLimit = Annotated[
     str | None, typer.Option("--memory-limit", help="Memory the engine may use, such as 1GB.")
 ]
@@ -308,7 +346,7 @@ Master = Annotated[
 ]
 SparkConf = Annotated[
     list[str] | None,
-    typer.Option("--spark-conf", help="spark: a setting, as key=value (repeat)."),
+    typer.Option("--spark-conf", help="spark: settings, as key=value (a=1,b=2 or repeat)."),
 ]
 ClusterDir = Annotated[
     str | None,
@@ -353,6 +391,7 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("map", Map, False),
     ("estimate", EstimateRule, None),
     ("missing", MissingRule, None),
+    ("unseen", UnseenRule, None),
     ("loocv_sample", LoocvSample, None),
     ("structure_sample", StructureSample, None),
     ("bound", Bound, None),
@@ -366,6 +405,7 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("encodings", Encodings, None),
     ("bins", Bins, None),
     ("weight", Weight, None),
+    ("weight_kind", WeightKind, None),
     ("columns", Columns, None),
     ("exclude", Exclude, None),
     ("categorical", Categorical, None),
@@ -452,6 +492,11 @@ def _taking(chosen: list[tuple[str, Any, Any]]) -> Callable[[Command], Command]:
                 wanted.pop(name, None)
             if wanted.get("parents") is not None:
                 wanted["parents"] = read_parents(wanted["parents"])
+            for name in LISTS:
+                if wanted.get(name):
+                    wanted[name] = listed(wanted[name])
+            if wanted.get("spark_conf"):
+                wanted["spark_conf"] = pairs_in(wanted["spark_conf"])
             command(**values, options=given(**wanted))
 
         del called.__dict__["__wrapped__"]  # or typer would look through to the original

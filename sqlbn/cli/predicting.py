@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +9,10 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
-from sqlbn.outfiles import check_new_folder
+from sqlbn.json_text import json_text
+from sqlbn.lists import listed
+from sqlbn.outfiles import check_new_folder, check_rows_file
+from sqlbn.sources.there import check_there
 
 
 @opt.reading
@@ -25,32 +27,40 @@ def predict(
             "--out",
             "-o",
             help="Write .parquet or .csv (Spark: a folder of such files); else CSV to standard "
-            "output.",
+            "output, with --json a JSON object a line.",
         ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option("--exclude", help="Do not carry this column through (repeat)."),
+        typer.Option(
+            "--exclude", metavar="LIST", help="Do not carry these columns through (a,b or repeat)."
+        ),
     ] = None,
     order_by: Annotated[
-        list[str] | None, typer.Option("--order-by", help="Sort the rows by this column (repeat).")
+        list[str] | None,
+        typer.Option(
+            "--order-by", metavar="LIST", help="Sort the rows by these columns (a,b or repeat)."
+        ),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
     """Score rows: input columns, the prediction, a probability for each class."""
     rows_of = {key: options.pop(key) for key in ("where", "table", "query") if key in options}
-    if out is not None and options.get("engine") == "spark":
-        check_new_folder(out)  # before Spark is started for it
+    check_there(api.engine_settings(options), data)
+    if out is not None:  # before an engine is started for it
+        (check_new_folder if options.get("engine") == "spark" else check_rows_file)(out)
     with api.load(store, name, progress=STATE.progress(), **options) as model:
         rows = model.write_predictions(
             data,
             out if out is not None else "-",
-            exclude=exclude or (),
-            order_by=order_by or (),
+            exclude=listed(exclude),
+            order_by=listed(order_by),
             progress=STATE.progress(),
+            as_json=as_json,
             **rows_of,
         )
-    if as_json:
-        typer.echo(json.dumps({"rows": rows, "out": str(out) if out else None}), err=out is None)
+    summary: dict[str, Any] = {"rows": rows, "out": out}
+    if out is not None and as_json:
+        typer.echo(json_text(summary))
     elif out is not None and not STATE.quiet:
         typer.echo(f"{rows:,} rows scored into {out}")

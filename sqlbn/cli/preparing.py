@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,9 @@ from sqlbn import univariate
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
-from sqlbn.outfiles import output_format, replacing
+from sqlbn.json_text import json_text
+from sqlbn.lists import listed, names_in
+from sqlbn.outfiles import check_table_file, write_table
 from sqlbn.report.plots import check_plot, plot_profiles
 from sqlbn.univariate import Preparation
 
@@ -31,7 +32,9 @@ def prepare(
     variable: Annotated[
         list[str] | None,
         typer.Option(
-            "--variable", help="Show the parts of this variable (repeat). [default: the best 3]"
+            "--variable",
+            metavar="LIST",
+            help="Show the parts of these variables (a,b or repeat). [default: the best 3]",
         ),
     ] = None,
     plot: Annotated[
@@ -40,16 +43,16 @@ def prepare(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Write the variables to this .parquet or .csv."),
+        typer.Option("--out", "-o", help="Write the variables to this .parquet, .csv or .json."),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
     """Tell what every column says about the class on its own; no model is learned."""
     check_plot(plot)
-    if out is not None:
-        output_format(out)
+    check_table_file(out)
     found = univariate.prepare(data, target, progress=STATE.progress(), **options)
-    chosen = variable or []
+    known = set(found.variables["attribute"].to_pylist())
+    chosen = names_in(listed(variable), known.__contains__)
     for name in chosen:
         found.profile_of(name)
     best = [r["attribute"] for r in found.variables.to_pylist() if r["level"] > 0]
@@ -63,26 +66,14 @@ def prepare(
         )
         typer.echo(f"drawn: {plot}", err=True)
     if out is not None:
-        _write(found, out)
+        write_table(found.variables, out)
     if as_json:
         shown = chosen or found.variables["attribute"].to_pylist()
         profiles = {name: found.profile_of(name) for name in shown}
         variables = found.variables.to_pylist()
-        typer.echo(json.dumps({"rows": found.rows, "variables": variables, "profile": profiles}))
+        typer.echo(json_text({"rows": found.rows, "variables": variables, "profile": profiles}))
         return
     _print(found, chosen or best[:_PROFILES])
-
-
-def _write(found: Preparation, out: Path) -> None:
-    """The variables as a file."""
-    import pyarrow.csv as csv
-    import pyarrow.parquet as pq
-
-    with replacing(out) as part:
-        if output_format(out) == "csv":
-            csv.write_csv(found.variables, part)
-        else:
-            pq.write_table(found.variables, part)
 
 
 def _print(found: Preparation, profiles: list[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +11,7 @@ from sqlbn.attribute_ranking import Ranking
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
+from sqlbn.json_text import json_text
 
 _TAKEN = (*attribute_ranking.RANK_OPTIONS, *opt.BOUND)
 
@@ -27,7 +27,7 @@ def rank(
     """Find the attributes that tell most of the class; with --bound from few random rows."""
     found = attribute_ranking.rank(data, target, top, progress=STATE.progress(), **options)
     if as_json:
-        typer.echo(json.dumps(found.to_dict()))
+        typer.echo(json_text(found.to_dict()))
         return
     rows = [[a.rank, a.attribute, a.kind, a.mi] for a in found.attributes]
     typer.echo(text_table(["rank", "attribute", "kind", "mi"], rows))

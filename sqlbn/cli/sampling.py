@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.json_text import json_text
 from sqlbn.networks import drawing
 
 
@@ -98,6 +98,6 @@ def sample(
     variables, arcs = len(network), len(network.arcs)
     if as_json:
         told = {"rows": rows, "out": str(out), "variables": variables, "arcs": arcs, "seed": seed}
-        typer.echo(json.dumps(told))
+        typer.echo(json_text(told))
     elif not STATE.quiet:
         typer.echo(f"{rows:,} rows of {variables} variables ({arcs} arcs) drawn into {out}")

@@ -9,6 +9,7 @@ import typer
 from sqlbn import explain
 from sqlbn.cli import options as opt
 from sqlbn.cli.reporting import reporting
+from sqlbn.json_text import json_text
 
 app = typer.Typer(
     help="Print the SQL that a fit or a prediction would run.",
@@ -20,9 +21,14 @@ app = typer.Typer(
 @app.command("fit")
 @reporting
 @opt.learning("memory_limit", "threads", "temp_dir", "quiet", *opt.ENGINE, *opt.BOUND)
-def sql_fit(data: opt.Data, target: opt.Target, options: dict[str, Any]) -> None:
+def sql_fit(
+    data: opt.Data, target: opt.Target, options: dict[str, Any], as_json: opt.Json = False
+) -> None:
     """The statements of a fit, to read: columns are looked at, the rest is only printed."""
     steps = explain.fit_statements(data, target, **options)
+    if as_json:
+        typer.echo(json_text([{"title": title, "sql": sql} for title, sql in steps]))
+        return
     for title, statement in steps:
         typer.echo(f"-- {title}\n{statement};\n")
 
@@ -36,9 +42,9 @@ def sql_predict(
     where: opt.Where = None,
     table: opt.Table = None,
     query: opt.Query = None,
+    as_json: opt.Json = False,
     traceback: opt.Traceback = False,
 ) -> None:
     """The query of a prediction, over the tables of the model's schema."""
-    typer.echo(
-        explain.predict_statement(store, name, data, where=where, table=table, query=query) + ";"
-    )
+    sql = explain.predict_statement(store, name, data, where=where, table=table, query=query)
+    typer.echo(json_text({"name": name, "store": store, "sql": sql}) if as_json else f"{sql};")

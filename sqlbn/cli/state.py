@@ -13,6 +13,8 @@ class State:
 
     traceback: bool = False
     quiet: bool = False
+    # The signal that asked the program to end, where one has.
+    signal: int | None = None
 
     def progress(self) -> Progress:
         """A bar, or silence."""

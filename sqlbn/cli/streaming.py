@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sqlbn import api
 from sqlbn.cli import options as opt
+from sqlbn.cli.evaluating import positive_line
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import table as text_table
+from sqlbn.evaluation.losses import OF_POSITIVE
+from sqlbn.json_text import json_text
 from sqlbn.living.drift import LEAST, RECENT
 from sqlbn.living.streaming import StreamBatch
-from sqlbn.outfiles import output_format, replacing
+from sqlbn.outfiles import check_table_file, write_table
 from sqlbn.report.plots import check_plot, plot_stream
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Lines of the table for people; all batches are in --out and --json.
 _MOST_LINES = 20
@@ -35,8 +40,10 @@ def stream(
     measure: Annotated[
         str, typer.Option("--measure", help="The loss to watch, print and draw.")
     ] = "zero_one",
+    positive: opt.Positive = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write all batches to this .csv or .parquet.")
+        Path | None,
+        typer.Option("--out", "-o", help="Write all batches to this .parquet, .csv or .json."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw the losses into this .svg or .png.")
@@ -54,13 +61,14 @@ def stream(
 ) -> None:
     """Follow rows in their order: predict a batch, then learn it; warn where the loss drifts."""
     check_plot(plot)
-    form = output_format(out) if out is not None else None
+    check_table_file(out)
     batches = api.stream(
         data,
         target,
         batch=batch,
         window=window,
         measure=measure,
+        positive=positive,
         store=store,
         name=name,
         replace=replace,
@@ -68,18 +76,17 @@ def stream(
         **options,
     )
     if out is not None:
-        with replacing(out) as part:
-            _write(part, form == "csv", batches)
+        write_table(_table(batches), out)
     if plot is not None:
         plot_stream(plot, batches, measure, f"{target}, batches of {batch:,} rows")
         typer.echo(f"drawn: {plot}", err=True)
     if as_json:
-        typer.echo(json.dumps([dataclasses.asdict(b) for b in batches]))
+        typer.echo(json_text([dataclasses.asdict(b) for b in batches]))
     else:
-        _print(batches, measure)
+        _print(batches, measure, positive is not None)
 
 
-def _print(batches: Sequence[StreamBatch], measure: str) -> None:
+def _print(batches: Sequence[StreamBatch], measure: str, asked: bool) -> None:
     every = max(1, -(-len(batches) // _MOST_LINES))
     shown = [b for i, b in enumerate(batches) if b.drift or i % every == 0 or i == len(batches) - 1]
     rows = [
@@ -88,24 +95,24 @@ def _print(batches: Sequence[StreamBatch], measure: str) -> None:
     ]
     header = ["batch", "rows before", measure, "recent", "all so far", ""]
     typer.echo(text_table(header, rows) if rows else "one batch: nothing to test on")
+    if batches and batches[-1].positive is not None and measure in OF_POSITIVE:
+        typer.echo(f"({positive_line(measure, batches[-1].positive, asked)})")
     if every > 1:
         typer.echo(f"(one batch in {every}; all are in --out and --json)")
     if not any(b.high is not None for b in batches):
         typer.echo(f"(too few batches to judge drift: it takes {LEAST + RECENT + 1})")
 
 
-def _write(path: Path, as_csv: bool, batches: Sequence[StreamBatch]) -> None:
+def _table(batches: Sequence[StreamBatch]) -> pa.Table:
     """All batches as a table."""
     import pyarrow as pa
-    import pyarrow.csv as csv
-    import pyarrow.parquet as pq
 
-    types = {"int": pa.int64(), "float": pa.float64(), "float | None": pa.float64()}
-    schema = pa.schema(
-        [(f.name, types.get(str(f.type), pa.bool_())) for f in dataclasses.fields(StreamBatch)]
-    )
-    table = pa.Table.from_pylist([dataclasses.asdict(b) for b in batches], schema)
-    if as_csv:
-        csv.write_csv(table, path)
-    else:
-        pq.write_table(table, path)
+    types = {
+        "int": pa.int64(),
+        "float": pa.float64(),
+        "float | None": pa.float64(),
+        "bool": pa.bool_(),
+        "str | None": pa.string(),
+    }
+    schema = pa.schema([(f.name, types[str(f.type)]) for f in dataclasses.fields(StreamBatch)])
+    return pa.Table.from_pylist([dataclasses.asdict(b) for b in batches], schema)

@@ -49,20 +49,24 @@ def plan_margins(encoded: Encoded, pairs: bool) -> list[Block]:
 class MarginSums:
     """Sums over the cells of all margins, collected while they are counted or read."""
 
-    def __init__(self, encoded: Encoded, score: Score | None) -> None:
-        self._encoded, self._score = encoded, score
+    def __init__(self, encoded: Encoded, score: Score | None, bare_pairs: bool = False) -> None:
+        self._encoded, self._score, self.bare_pairs = encoded, score, bare_pairs
         self._sums: dict[Family, float] = {}
         self._gammas = GammaSums(encoded.cards) if score == "bayes" else None
 
     def observe(self, subset: Family, counts: Array, cells: Array | None = None) -> None:
         """The counts of a set with the class: an array, or with `cells` a spectrum of counts."""
         self._add((*subset, self._encoded.class_variable), counts, cells)
-        if len(subset) == 1 and cells is None:
-            self._add(subset, counts.sum(axis=1), None)
+        if cells is None and self.needs_bare(subset):
+            self._add(subset, counts.sum(axis=-1), None)
 
-    def observe_alone(self, attribute: int, counts: Array, cells: Array) -> None:
-        """The spectrum of a large attribute without the class."""
-        self._add((attribute,), counts, cells)
+    def needs_bare(self, subset: Family) -> bool:
+        """Whether a set is needed without the class, too: an attribute, for some orders a pair."""
+        return len(subset) == 1 or self.bare_pairs
+
+    def observe_bare(self, subset: Family, counts: Array, cells: Array) -> None:
+        """The spectrum of a large set without the class."""
+        self._add(subset, counts, cells)
 
     def _add(self, family: Family, counts: Array, cells: Array | None) -> None:
         self._sums[family] = n_log_n(counts, cells)
@@ -89,9 +93,10 @@ def count_margins(
     class_counts: Sequence[float],
     score: Score | None = None,
     advance: Callable[[], None] = lambda: None,
+    bare_pairs: bool = False,
 ) -> tuple[SubsetCounts, Information]:
     """One pass over the rows: the margins in the draft's table, and what they tell."""
-    subsets, sums = margin_subsets(encoded, pairs), MarginSums(encoded, score)
+    subsets, sums = margin_subsets(encoded, pairs), MarginSums(encoded, score, bare_pairs)
     blocks = plan_subsets(encoded, subsets)
     seen: set[Family] = set()
 
@@ -106,10 +111,13 @@ def count_margins(
 
 
 def margin_information(
-    counts: SubsetCounts, class_counts: Sequence[float], score: Score | None = None
+    counts: SubsetCounts,
+    class_counts: Sequence[float],
+    score: Score | None = None,
+    bare_pairs: bool = False,
 ) -> Information:
     """What the single attributes and, where all were counted, the pairs of some counts tell."""
-    sums = MarginSums(counts.encoded, score)
+    sums = MarginSums(counts.encoded, score, bare_pairs)
     for subset in _margins_of(counts):
         if counts.is_array(subset):
             sums.observe(subset, counts.array_of(subset))
@@ -122,8 +130,8 @@ def _observe_stored(counts: SubsetCounts, subset: Family, sums: MarginSums) -> N
     """A set whose cells are too many for an array: its spectra come from the table."""
     number = counts.number_of(subset)
     sums.observe(subset, *counts.spectrum(number))
-    if len(subset) == 1:
-        sums.observe_alone(subset[0], *counts.spectrum(number, with_class=False))
+    if sums.needs_bare(subset):
+        sums.observe_bare(subset, *counts.spectrum(number, with_class=False))
 
 
 def _margins_of(counts: SubsetCounts) -> list[Family]:

@@ -31,7 +31,8 @@ class Codebook:
     In scoring, missing values that training had not may have a code behind that.
     A categorical book holds its categories (as text, in code order) only while they are few;
     else they are looked up in the table `categories`. Where it is `grouped`, several of them
-    share a code, `groups` then has the code of each category that it holds.
+    share a code, `groups` then has the code of each category that it holds. `empty` are intervals
+    that no training row is in, where rows in them are to be scored as unseen.
     """
 
     name: str
@@ -43,11 +44,18 @@ class Codebook:
     categories: tuple[str, ...] | None = None
     grouped: bool = False
     groups: tuple[int, ...] | None = None
+    empty: tuple[int, ...] = ()
 
     @property
     def unseen(self) -> int:
         """The code of whatever was not in the training rows."""
         return self.n_values
+
+    @property
+    def interval_codes(self) -> list[int]:
+        """The code of each interval, in their order."""
+        codes = range(len(self.cuts) + 1)
+        return [self.unseen if code in self.empty else code for code in codes]
 
     @property
     def slots(self) -> int:
@@ -124,7 +132,9 @@ def code_sql(
         value = numeric_axis(column, book.sql_type, dialect)
         only_missing = book.missing == 0
         cuts = [dialect.cut(cut, book.sql_type) for cut in book.cuts]
-        inside = str(book.unseen) if only_missing else _interval_sql(value, cuts)
+        inside = (
+            str(book.unseen) if only_missing else _interval_sql(value, cuts, book.interval_codes)
+        )
         gone = dialect.is_missing(value, book.sql_type)
         code = f"CASE WHEN {gone} THEN {absent} ELSE {inside} END"
         if not same_type:  # what is there but no number was never seen
@@ -220,13 +230,16 @@ def _integer_run(book: Codebook) -> tuple[int, int] | None:
     return (values[0], values[-1]) if values[-1] - values[0] == len(values) - 1 else None
 
 
-def _interval_sql(value: str, cuts: Sequence[str], low: int = 0, high: int | None = None) -> str:
-    """Interval of a value by halving: logarithmic in the number of cuts for every row."""
-    high = len(cuts) if high is None else high
-    if low == high:
-        return str(low)
-    mid = (low + high) // 2
-    below, above = _interval_sql(value, cuts, low, mid), _interval_sql(value, cuts, mid + 1, high)
+def _interval_sql(value: str, cuts: Sequence[str], codes: Sequence[int]) -> str:
+    """Code of a value's interval by halving: logarithmic in the number of cuts for every row.
+
+    There is one code more than there are cuts. Neighbours of one code are not told apart.
+    """
+    if len(set(codes)) == 1:
+        return str(codes[0])
+    mid = len(cuts) // 2
+    below = _interval_sql(value, cuts[:mid], codes[: mid + 1])
+    above = _interval_sql(value, cuts[mid + 1 :], codes[mid + 1 :])
     return f"CASE WHEN {value} <= {cuts[mid]} THEN {below} ELSE {above} END"
 
 

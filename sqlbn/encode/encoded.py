@@ -31,7 +31,8 @@ _WIDTH = {"UTINYINT": 1, "USMALLINT": 2, "UINTEGER": 4}
 class Encoded:
     """A table of codes: variables 0..d-1 are attributes, x0, x1, …; variable d is the class, y.
 
-    `missing` has the code of missing values of each attribute, None where it has none.
+    `missing` has the code of missing values of each attribute, None where it has none. Where rows
+    are `weighted`, leaving one out takes 1 from the counts, or with `importance` its whole weight.
     """
 
     relation: str
@@ -42,6 +43,7 @@ class Encoded:
     missing: tuple[int | None, ...] = ()
     block_cells: int = BLOCK_CELLS
     number: str | None = None
+    importance: bool = False
 
     @property
     def kept(self) -> Kept:
@@ -138,6 +140,7 @@ def encode(
         tuple(b.missing for b in books),
         engine.lake.block_cells,
         kept.row_number,
+        weights is not None and weights.kind == "importance",
     )
 
 

@@ -16,6 +16,7 @@ from sqlbn.encode.supervised.mdl import mdl_partition
 from sqlbn.encode.supervised.modl import cuts_at, modl_partition
 from sqlbn.encode.value_classes import ValueClasses
 from sqlbn.errors import OptionError
+from sqlbn.lists import as_list, names_in
 
 METHODS = ("ef", "mdl", "modl")
 # The best of several, by leave-one-out.
@@ -49,14 +50,14 @@ class Discretisation:
         return self.method == "modl"
 
 
-def candidates(text: str | None = None) -> list[Discretisation]:
-    """The encodings that are tried, written as in `ef:20,modl`.
+def candidates(given: str | Sequence[str] = ()) -> list[Discretisation]:
+    """The encodings that are tried, written as in `ef:20,modl`; without any, the usual ones.
 
     >>> candidates("ef:20,modl")
     [Discretisation(method='ef', bins=20), Discretisation(method='modl', bins=5)]
     """
     found = []
-    for word in (ENCODINGS if text is None else text).split(","):
+    for word in names_in(as_list(given or ENCODINGS)):
         method, _, bins = word.strip().partition(":")
         if method not in METHODS or (bins and (method != "ef" or not bins.isdigit())):
             raise OptionError(f"--encodings {word.strip()!r}: write for example {ENCODINGS}")

@@ -11,6 +11,7 @@ from sqlbn.encode.codebook import Kind
 from sqlbn.encode.types import TypeGroup, type_group
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, SqlbnWarning
+from sqlbn.lists import quoted_name
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
 from sqlbn.templates import render
@@ -84,12 +85,11 @@ def warn_left_out(what: str, names: Collection[str]) -> None:
     """Say which columns are not used and how to use them all the same."""
     if names:
         listed = ", ".join(sorted(names))
-        switches = " ".join(f"--keep {identifier(n) if ' ' in n else n}" for n in sorted(names)[:3])
-        more = " …" if len(names) > 3 else ""
+        shown = ",".join(map(quoted_name, sorted(names)[:3])) + (",…" if len(names) > 3 else "")
         warnings.warn(
-            f"left out, they look {what}: {listed} (to use them: {switches}{more})"
+            f"left out, they look {what}: {listed} (to use them: --keep {shown!r})"
             if what.startswith("like")
-            else f"left out, they are {what}: {listed} (to use them: {switches}{more})",
+            else f"left out, they are {what}: {listed} (to use them: --keep {shown!r})",
             SqlbnWarning,
             stacklevel=2,
         )

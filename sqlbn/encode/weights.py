@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import ColumnError
+from sqlbn.errors import ColumnError, OptionError
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
 from sqlbn.templates import render
 
+WeightKind = Literal["frequency", "importance"]
+WEIGHT_KINDS: dict[WeightKind, str] = {
+    "frequency": "a row of weight w stands for w equal rows; leave-one-out takes one of them out",
+    "importance": "a row of weight w is one row that matters w; leave-one-out takes it out whole",
+}
+
 
 @dataclass(frozen=True)
 class Weights:
-    """Frequency weights in units of 2^-`fraction_bits`."""
+    """The weights of a column in units of 2^-`fraction_bits`.
+
+    Of `kind` frequency, a row of weight w stands for w equal rows; of kind importance it is one row
+    that counts w times. Only leaving rows out tells them apart: one of the w rows, or the row.
+    """
 
     column: str
     fraction_bits: int
+    kind: WeightKind = "frequency"
 
     def value_sql(self, alias: str | None = None) -> str:
         """The rounded weight of a row.
@@ -34,16 +46,28 @@ class Weights:
         return f"sum({self.value_sql()})"
 
 
+def checked_kind(name: str) -> WeightKind:
+    """The kind of weights of that name, or an error that lists them."""
+    for kind in get_args(WeightKind):
+        if kind == name:
+            return kind  # type: ignore[no-any-return]
+    raise OptionError(f"--weight-kind {name}: choose {' or '.join(get_args(WeightKind))}")
+
+
 def check_weights(
-    engine: DuckDBEngine, source: Source, column: str, most_bits: int | None = None
+    engine: DuckDBEngine,
+    source: Source,
+    column: str,
+    most_bits: int | None = None,
+    kind: str | None = None,
 ) -> Weights:
     """The weights of a column, or an error that says what is wrong with them.
 
     `most_bits` are those of the rows that these are added to or taken from: the same row is then
-    rounded to the same weight.
+    rounded to the same weight. Without a `kind` whole numbers are frequencies, others are not.
     """
     dialect = engine.lake.dialect
-    bad, ceiling = engine.lake.row(
+    bad, ceiling, partial = engine.lake.row(
         render(
             "weights_check",
             weight=identifier(column),
@@ -63,4 +87,10 @@ def check_weights(
         raise ColumnError(
             f"--weight {column}: the weights add up to more than 2^52; scale them down"
         )
-    return Weights(column, bits if most_bits is None else min(bits, most_bits))
+    if kind == "frequency" and partial:
+        raise ColumnError(
+            f"--weight {column}: {partial:,} rows have a weight that is not a whole number, but "
+            "frequencies stand for so many equal rows; fit with --weight-kind importance"
+        )
+    found = checked_kind(kind) if kind else "importance" if partial else "frequency"
+    return Weights(column, bits if most_bits is None else min(bits, most_bits), found)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,16 @@ if TYPE_CHECKING:
 _PERFECT_HASH_BITS = 18
 _WORDS = {"DOUBLE": "number", "BIGINT": "whole number", "DATE": "date", "TIMESTAMP": "time"}
 
+# The engines of this process, for whoever must stop what they do.
+_OPEN: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
+
+
+def interrupt_engines() -> None:
+    """Break off the statements that run, from another thread."""
+    for engine in list(_OPEN):
+        with suppress(duckdb.Error):
+            engine.connection.interrupt()
+
 
 class DuckDBEngine:
     """Runs statements in an in-memory database that spills to a private folder.
@@ -40,6 +51,7 @@ class DuckDBEngine:
         self.settings = settings or Settings()
         self.scratch = Scratch(self.settings.temp_dir)
         self.connection = duckdb.connect(":memory:")
+        _OPEN.add(self)
         self.listener: Callable[[str], None] | None = None
         self._names = 0
         self._configure()
@@ -58,6 +70,9 @@ class DuckDBEngine:
 
     def _configure(self) -> None:
         self.execute("SET enable_progress_bar = false")
+        # Nothing is ever fetched from the network unasked; an extension that the user has installed
+        # (httpfs, for instance) is still loaded when a path needs it.
+        self.execute("SET autoinstall_known_extensions = false")
         self.execute(f"SET perfect_ht_threshold = {_PERFECT_HASH_BITS}")
         self.execute(f"SET temp_directory = {literal(str(self.scratch.folder))}")
         if self.settings.memory_limit is not None:
@@ -65,8 +80,8 @@ class DuckDBEngine:
             self.execute(f"SET memory_limit = '{size} bytes'")
         if self.settings.disk_bytes is not None:
             self.execute(f"SET max_temp_directory_size = '{self.settings.disk_bytes} bytes'")
-        if self.settings.threads is not None:
-            self.execute(f"SET threads = {int(self.settings.threads)}")
+        if (threads := self.settings.used_threads) is not None:
+            self.execute(f"SET threads = {threads}")
 
     # -- running ---------------------------------------------------------------------------
 
@@ -99,6 +114,8 @@ class DuckDBEngine:
         reader = self._run(sql, lambda result: result.to_arrow_reader(100_000), relation=True)
         try:
             yield reader
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise translate(error) from error
         finally:
@@ -133,6 +150,8 @@ class DuckDBEngine:
             if "interrupt" in str(error).lower():
                 raise KeyboardInterrupt from None
             raise
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise translate(error) from error
 
@@ -242,6 +261,12 @@ def translate(error: duckdb.Error) -> SqlbnError:
     damaged = ("magic bytes", "too small to be a parquet", "don't match", "corrupt", "thrift")
     if any(sign in lower for sign in damaged) or "snappy" in lower or "zstd" in lower:
         return SourceError(f"damaged Parquet file: {line}; write the file again")
+    absent = re.search(r'(\w+)\.duckdb_extension" not found', str(error))
+    if absent:
+        return SourceError(
+            f"this needs DuckDB's extension {absent[1]}, which is not installed, and sqlbn fetches "
+            f"nothing by itself; run INSTALL {absent[1]} in DuckDB once"
+        )
     if "no files found" in lower:
         return SourceError(f"{line}; check the path")
     if isinstance(error, duckdb.IOException):

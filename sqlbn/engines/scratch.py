@@ -2,63 +2,40 @@
 
 from __future__ import annotations
 
-import atexit
-import os
-import shutil
 import tempfile
 from pathlib import Path
 
 from sqlbn.errors import OptionError
-
-_PREFIX = "sqlbn-"
+from sqlbn.leftovers import RunFolder, sweep
 
 
 class Scratch:
     """The folder exists from the first use until `remove`."""
 
     def __init__(self, parent: str | Path | None) -> None:
-        self._parent = Path(parent) if parent is not None else Path(tempfile.gettempdir())
-        self._folder: Path | None = None
+        self._parent = Path(parent) if parent is not None else None
+        self._folder: RunFolder | None = None
 
     @property
     def folder(self) -> Path:
         """Where this engine may write."""
         if self._folder is None:
             try:
-                self._parent.mkdir(parents=True, exist_ok=True)
-                _sweep(self._parent)
-                self._folder = Path(
-                    tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=self._parent)
-                )
-            except OSError as error:
+                parent = self._parent or Path(tempfile.gettempdir())
+                parent.mkdir(parents=True, exist_ok=True)
+                for place in {parent, Path(tempfile.gettempdir())}:
+                    sweep(place)
+                self._folder = RunFolder(parent)
+            except (OSError, ValueError) as error:
+                told = getattr(error, "strerror", None) or str(error)
                 raise OptionError(
-                    f"cannot write to the temporary folder {self._parent}: "
-                    f"{error.strerror}; give another with --temp-dir"
+                    f"cannot write to the temporary folder {str(self._parent or '')!r}: "
+                    f"{told}; give another with --temp-dir"
                 ) from error
-            atexit.register(self.remove)
-        return self._folder
+        return self._folder.path
 
     def remove(self) -> None:
         """Delete the folder with all that is in it."""
         if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder.remove()
             self._folder = None
-            atexit.unregister(self.remove)
-
-
-def _sweep(parent: Path) -> None:
-    """Remove folders of processes that were killed before they could clean up."""
-    for folder in parent.glob(f"{_PREFIX}*-*"):
-        pid = folder.name[len(_PREFIX) :].split("-")[0]
-        if pid.isdigit() and not _alive(int(pid)):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

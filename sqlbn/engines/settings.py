@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, SqlbnWarning
 
+_THREADS_A_CORE = 4
 ENGINES = ("duckdb", "spark")
 _MASTER = re.compile(r"local$|local\[[^\]]+\]$|local-cluster\[|yarn$|(spark|k8s|sc)://.")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -69,9 +72,38 @@ class Settings:
             )
 
     @property
+    def is_cluster(self) -> bool:
+        """Whether rows are read by other machines, with files of their own."""
+        local = self.session is None and (self.master or "local").startswith("local")
+        return self.engine == "spark" and not local
+
+    @property
+    def used_threads(self) -> int | None:
+        """The threads that were asked for, as far as they are of any use; else it is said."""
+        return held_threads(self.threads) if self.threads is not None else None
+
+    @property
     def disk_bytes(self) -> int | None:
         """The bytes that may lie in the scratch folder; None: as many as there is room for."""
         return size_bytes(self.disk_limit, "--disk-limit") if self.disk_limit is not None else None
+
+
+def held_threads(asked: int) -> int:
+    """A number of threads that this machine can use; more than that is said, and not started.
+
+    Somewhat more than cores helps where rows come from afar; thousands only wait for each other.
+    """
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    most = _THREADS_A_CORE * cores
+    if asked > most:
+        warnings.warn(
+            f"--threads {asked}: this machine has {cores} cores; {most} are used",
+            SqlbnWarning,
+            stacklevel=2,
+        )
+    return min(asked, most)
 
 
 def memory_bytes(text: str) -> int:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError
 from sqlbn.evaluation.dealing import PLACE, deal
 from sqlbn.evaluation.folds import fit_and_evaluate
 from sqlbn.evaluation.losses import without_nan
+from sqlbn.evaluation.positive import positive_of_rows
 from sqlbn.learners import ALIASES, LEARNERS
 from sqlbn.learners.registry import switch, takes
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.sources import Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Rows that are held out of every training set of a repeat: a tenth, but no more than this.
 MOST_TEST_ROWS = 100_000
@@ -29,6 +33,7 @@ class Point:
     learner: str
     size: int
     losses: tuple[dict[str, float], ...]
+    positive: str | None = None
 
     def known(self, loss: str) -> list[float]:
         """A loss of the repeats that have it: test rows of one class alone have no AUC."""
@@ -50,7 +55,8 @@ class Point:
     def to_dict(self) -> dict[str, Any]:
         """For programs."""
         repeats = [without_nan(found) for found in self.losses]
-        return {"learner": self.learner, "size": self.size, "repeats": repeats}
+        told = {"learner": self.learner, "size": self.size, "positive": self.positive}
+        return {**told, "repeats": repeats}
 
 
 def named_learner(text: str, options: FitOptions, given: Mapping[str, Any]) -> FitOptions:
@@ -81,6 +87,7 @@ def learning_curves(
     progress: Progress,
     ranking: bool,
     given: Mapping[str, Any],
+    asked: str | None = None,
 ) -> list[Point]:
     """Every learner on training sets of every size; in a repeat all meet the same rows."""
     if repeats < 1 or not sizes or min(sizes) < 1:
@@ -98,14 +105,35 @@ def learning_curves(
             f"give at most {rows - test_rows:,}"
         )
     found: dict[tuple[str, int], list[dict[str, float]]] = {}
+    positive: str | None = None
     for repeat in range(repeats):
         dealt, kept = deal(engine, source, options, engine.settings.seed + repeat, stratified=False)
         test = dealt.filtered(f"{PLACE} < {test_rows}")
+        if repeat == 0:
+            positive = positive_of_rows(engine, dealt, options, asked)
         for size in sizes:
             training = dealt.filtered(f"{PLACE} BETWEEN {test_rows} AND {test_rows + size - 1}")
             for text, learner in reduced.items():
                 title = f"repeat {repeat + 1} of {repeats}, {size:,} rows, {text}"
-                result = fit_and_evaluate(engine, training, test, learner, progress, title, ranking)
+                result = fit_and_evaluate(
+                    engine, training, test, learner, progress, title, ranking, positive
+                )
                 found.setdefault((text, size), []).append(result.losses)
         engine.lake.forget(kept)
-    return [Point(text, size, tuple(losses)) for (text, size), losses in found.items()]
+    return [Point(text, size, tuple(losses), positive) for (text, size), losses in found.items()]
+
+
+def points_table(points: Sequence[Point]) -> pa.Table:
+    """A row for every learner, size and repeat, with a column for every loss."""
+    import pyarrow as pa
+
+    rows = [
+        {"learner": p.learner, "size": p.size, "repeat": number, "positive": p.positive, **losses}
+        for p in points
+        for number, losses in enumerate(map(without_nan, p.losses))
+    ]
+    fixed = {"learner": pa.string(), "size": pa.int64(), "repeat": pa.int64()}
+    types = {**fixed, "positive": pa.string()}
+    return pa.Table.from_pylist(
+        rows, pa.schema([(name, types.get(name, pa.float64())) for name in rows[0]])
+    )

@@ -9,27 +9,57 @@ from typing import Any
 
 from sqlbn.errors import OptionError
 from sqlbn.evaluation.ranking import RANKINGS, Ranking, pooled_rankings
-from sqlbn.scoring.confusion import matthews
+from sqlbn.scoring.confusion import against_rest, matthews
+
+
+@dataclass
+class Sums:
+    """Weighted sums over rows that losses are made of; they add up from part to part."""
+
+    squared: float = 0.0
+    log_loss: float = 0.0
+    brier: float = 0.0
+
+
+class _Loss:
+    """A loss by its name; NaN where it was not asked for, or there is none."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, evaluation: Evaluation | None, owner: type) -> float:
+        if evaluation is None:
+            raise AttributeError(self._name)
+        return evaluation.losses.get(self._name, math.nan)
 
 
 @dataclass
 class Evaluation:
-    """Losses of predictions whose truth is known.
+    """Losses of predictions whose truth is known: `losses`, and each by its name.
 
     `confusion[i][j]` is the weight of rows of class i that were predicted as class j. Rows whose
-    class the training rows did not have, or that have none, are `skipped`. `ranking` is None where
-    nobody asked for it.
+    class the training rows did not have, or that have none, are `skipped`. `positive` is the class
+    that `auc`, `aoprc` and `mcc` are about: the one asked for, of two the rarer; None: all.
+    `ranking` is None where nobody asked for it.
     """
 
     classes: tuple[str, ...]
     confusion: list[list[float]] = field(default_factory=list)
-    squared: float = 0.0
-    log_loss: float = 0.0
-    brier: float = 0.0
     rows: int = 0
     skipped: int = 0
+    positive: str | None = None
     ranking: Ranking | None = None
     seconds: dict[str, float] = field(default_factory=dict)
+    _sums: Sums = field(default_factory=Sums, repr=False)
+
+    rmse = _Loss()
+    zero_one = _Loss()
+    log_loss = _Loss()
+    brier = _Loss()
+    mcc = _Loss()
+    accuracy = _Loss()
+    auc = _Loss()
+    aoprc = _Loss()
 
     @property
     def weight(self) -> float:
@@ -50,13 +80,19 @@ class Evaluation:
             return dict.fromkeys(LOSSES, math.nan)
         correct = math.fsum(self.confusion[i][i] for i in range(len(self.classes)))
         return {
-            "rmse": math.sqrt(self.squared / total),
+            "rmse": math.sqrt(self._sums.squared / total),
             "zero_one": (total - correct) / total,
-            "log_loss": self.log_loss / total,
-            "brier": self.brier / total,
-            "mcc": matthews(self.confusion),
+            "log_loss": self._sums.log_loss / total,
+            "brier": self._sums.brier / total,
+            "mcc": matthews(self._judged_confusion()),
             "accuracy": correct / total,
         }
+
+    def _judged_confusion(self) -> list[list[float]]:
+        """Of more than two classes the positive one against the rest, where there is one."""
+        if self.positive not in self.classes or len(self.classes) <= 2:
+            return self.confusion
+        return against_rest(self.confusion, self.classes.index(self.positive))
 
     def to_dict(self) -> dict[str, Any]:
         """For programs: plain lists, numbers and text; None where a loss is NaN."""
@@ -64,6 +100,7 @@ class Evaluation:
             **without_nan(self.losses),
             "rows": self.rows,
             "rows_skipped": self.skipped,
+            "positive": self.positive,
             "classes": list(self.classes),
             "confusion": self.confusion,
             "seconds": {k: round(v, 4) for k, v in self.seconds.items()},
@@ -72,6 +109,8 @@ class Evaluation:
 
 LOSSES = ("rmse", "zero_one", "log_loss", "brier", "mcc", "accuracy")
 MEASURES = (*LOSSES, *RANKINGS)
+# Those that are about one class where there is a positive one.
+OF_POSITIVE = ("auc", "aoprc", "mcc")
 HIGHER_IS_BETTER = ("mcc", "accuracy", "auc")
 
 
@@ -87,11 +126,15 @@ def without_nan(losses: dict[str, float]) -> dict[str, float | None]:
 
 
 def from_sums(
-    classes: tuple[str, ...], sums: Sequence[tuple[Any, ...]], seconds: float
+    classes: tuple[str, ...],
+    sums: Sequence[tuple[Any, ...]],
+    seconds: float,
+    positive: str | None = None,
 ) -> Evaluation:
     """An evaluation from the rows of `sql/losses.sql`."""
     n = len(classes)
     result = Evaluation(classes, [[0.0] * n for _ in range(n)], seconds={"predict": seconds})
+    result.positive = positive
     sums_of: tuple[list[float], list[float], list[float]] = ([], [], [])
     for y, predicted, weight, *losses, rows in sums:
         if y >= n:
@@ -101,7 +144,7 @@ def from_sums(
         result.rows += rows
         for column, value in zip(sums_of, losses, strict=True):
             column.append(value)
-    result.squared, result.log_loss, result.brier = map(math.fsum, sums_of)
+    result._sums = Sums(*map(math.fsum, sums_of))
     return result
 
 
@@ -121,9 +164,13 @@ def pooled(parts: Sequence[Evaluation]) -> Evaluation:
         result.skipped += part.skipped
         for name, taken in part.seconds.items():
             result.seconds[name] = result.seconds.get(name, 0.0) + taken
-    result.squared = math.fsum(p.squared for p in parts)
-    result.log_loss = math.fsum(p.log_loss for p in parts)
-    result.brier = math.fsum(p.brier for p in parts)
+    result._sums = Sums(
+        math.fsum(p._sums.squared for p in parts),
+        math.fsum(p._sums.log_loss for p in parts),
+        math.fsum(p._sums.brier for p in parts),
+    )
+    known = {p.positive for p in parts} - {None}
+    result.positive = known.pop() if len(known) == 1 else None
     rankings = [p.ranking for p in parts if p.ranking is not None]
     result.ranking = pooled_rankings(rankings) if len(rankings) == len(parts) else None
     return result

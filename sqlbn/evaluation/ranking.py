@@ -18,8 +18,8 @@ class Ranking:
     """The figures of rows of this weight; without weight there are none, and both are NaN.
 
     `auc` is the probability that a row of a class has a higher P(class) than one of another class
-    (ties count half), `aoprc` is 1 - average precision. Of two classes they are those of the
-    second, of more the plain mean over the classes that some of the rows have and some have not.
+    (ties count half), `aoprc` is 1 - average precision. They are those of the positive class, and
+    without one the plain mean over the classes that some of the rows have and some have not.
     """
 
     weight: float = 0.0
@@ -52,12 +52,17 @@ def kept(engine: DuckDBEngine, sql: str) -> Iterator[str]:
 
 
 def rank(
-    engine: DuckDBEngine, relation: str, n_classes: int, weight: float, weight_unit: int
+    engine: DuckDBEngine,
+    relation: str,
+    n_classes: int,
+    weight: float,
+    weight_unit: int,
+    positive: int | None = None,
 ) -> Ranking:
     """The figures of rows that `rankable_sql` has given; `weight` is that of all of them."""
     aucs, aoprcs = [], []
     total = int(weight * weight_unit)
-    for code in ranked_classes(n_classes):
+    for code in ranked_classes(n_classes, positive):
         own, mixed, precision = engine.lake.row(
             ranking_sql(n_classes, code, relation, weight_unit, engine.lake.dialect)
         )

@@ -11,7 +11,7 @@ from sqlbn.encode.weights import check_weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, SqlbnWarning
 from sqlbn.evaluation.losses import Evaluation, from_sums
-from sqlbn.evaluation.ranking import kept, rank
+from sqlbn.evaluation.ranking import Ranking, kept, rank
 from sqlbn.scoring.names import RESERVED
 from sqlbn.scoring.query import judged_sql, losses_sql
 from sqlbn.scoring.ranking import rankable_sql
@@ -25,9 +25,17 @@ _CLASSES_AT_ONCE = 8
 
 
 def evaluate_source(
-    draft: Draft, spec: ModelSpec, source: Source, weight: str | None, ranking: bool = True
+    draft: Draft,
+    spec: ModelSpec,
+    source: Source,
+    weight: str | None,
+    ranking: bool = True,
+    positive: str | None = None,
 ) -> Evaluation:
-    """Losses of the model in a draft on a source; without `ranking` no AUC and no aoPRC."""
+    """Losses of the model in a draft on a source; without `ranking` no AUC and no aoPRC.
+
+    Figures of a `positive` class that the model does not know are NaN.
+    """
     source.column(spec.target.name, "the target")
     check_input(spec, source, outputs=False)
     source = rescannable(draft.engine, spec, source)
@@ -40,7 +48,7 @@ def evaluate_source(
     scorer = spec.scorer(draft.prefix, source.columns, dialect=dialect)
     judged = judged_sql(scorer, source.filtered_relation, weight_sql)
     with draft.engine.lake.joins_as_written():
-        return _evaluation(draft.engine, spec.class_names, judged, weight_unit, ranking)
+        return _evaluation(draft.engine, spec.class_names, judged, weight_unit, ranking, positive)
 
 
 def _evaluation(
@@ -49,18 +57,22 @@ def _evaluation(
     judged: str,
     weight_unit: int,
     ranking: bool,
+    positive: str | None,
 ) -> Evaluation:
     """Rows are scored once; into a scratch file where more than one query needs the scores."""
     n, started, dialect = len(classes), time.perf_counter(), engine.lake.dialect
     if not ranking and n <= _CLASSES_AT_ONCE:
         sums = engine.lake.rows(losses_sql(n, judged, dialect))
-        return from_sums(classes, sums, time.perf_counter() - started)
+        return from_sums(classes, sums, time.perf_counter() - started, positive)
     with kept(engine, rankable_sql(n, judged, dialect) if ranking else judged) as relation:
         sums = engine.lake.rows(losses_sql(n, f"SELECT * FROM {relation}", dialect))
-        result = from_sums(classes, sums, time.perf_counter() - started)
-        if ranking:
+        result = from_sums(classes, sums, time.perf_counter() - started, positive)
+        if ranking and positive is not None and positive not in classes:
+            result.ranking = Ranking()
+        elif ranking:
             started = time.perf_counter()
-            result.ranking = rank(engine, relation, n, result.weight, weight_unit)
+            code = classes.index(positive) if positive is not None else None
+            result.ranking = rank(engine, relation, n, result.weight, weight_unit, code)
             result.seconds["rank"] = time.perf_counter() - started
     return result
 
@@ -93,5 +105,5 @@ def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
         if name.lower() in taken or name.lower().startswith(RESERVED):
             raise ColumnError(
                 f"the input already has a column {name!r}, which the prediction adds; "
-                f"leave it out with --exclude {name}"
+                f"leave it out with --exclude {name!r}"
             )

@@ -12,6 +12,7 @@ from sqlbn.exporting.document import document_pieces
 from sqlbn.exporting.pmml import pmml_pieces
 from sqlbn.exporting.script import Script
 from sqlbn.exporting.targets import target_of
+from sqlbn.lists import as_list, names_in
 from sqlbn.networks.bif import bif_lines
 from sqlbn.networks.stored import network_of
 from sqlbn.outfiles import check_folder, replacing
@@ -29,7 +30,7 @@ def export(
     format: str = "sql",
     dialect: str | None = None,
     table: str | None = None,
-    key: Sequence[str] = (),
+    key: str | Sequence[str] = (),
     view: str | None = None,
 ) -> str | Path:
     """A stored model as SQL, JSON, BIF or PMML: its text, or the file it was written to.
@@ -68,9 +69,9 @@ def export_pieces(
         return bif_lines(network_of(draft, spec))
     target = target_of(options.get("dialect") or "duckdb")
     table = options.get("table") or "input"
-    return Script(
-        draft, spec, target, name, table, options.get("key") or (), options.get("view")
-    ).pieces()
+    known = {book.name for book in spec.books}
+    key = names_in(as_list(options.get("key")), known.__contains__)
+    return Script(draft, spec, target, name, table, key, options.get("view")).pieces()
 
 
 def write_pieces(pieces: Iterator[str], out: Path) -> None:

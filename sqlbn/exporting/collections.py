@@ -8,7 +8,6 @@ from sqlbn.draft import Draft
 from sqlbn.exporting.tables import table_of
 from sqlbn.scoring.collected import START_TABLE, Collected
 from sqlbn.scoring.query import Scorer
-from sqlbn.scoring.smoothing import silent_codes
 
 
 def collection_scores(draft: Draft, scorer: Scorer, collected: Collected) -> dict[str, Any]:
@@ -55,9 +54,9 @@ def _sparse_turns(collected: Collected) -> list[dict[str, Any]]:
                 "cells": collected.cell_offsets[at],
                 "parent_keys": collected.parent_offsets[at],
                 "silent": {
-                    str(v): codes
+                    str(v): list(collected.ignored[v])
                     for v in (term.child, *term.parents)
-                    if (codes := silent_codes(collected.gone[v]))
+                    if collected.ignored[v]
                 },
             },
         }

@@ -1,14 +1,14 @@
 """A model as one JSON document: all that a program needs to score rows, without a database.
 
-`format` is "sqlbn-model", `version` 1. A row becomes codes, codes become log scores, one a class,
+`format` is "sqlbn-model", `version` 2. A row becomes codes, codes become log scores, one a class,
 and the probabilities are exp(score) / sum(exp(scores)); scores within `tie` of the highest go to
 the first of them.
 
 `attributes` (those in use): `position`, `name`, `type` (DuckDB's), `kind`, and three codes:
 `missing` for NULL and NaN, `unseen` for what training did not have, `slots` is how many there are.
-"numeric": `cuts` in ascending order; the code of x is the number of cuts below x. Dates and moments
-are microseconds since 1970, times of day since midnight. "categorical": `categories` gives the code
-of a value as DuckDB writes it as text.
+"numeric": `cuts` in ascending order; the code of x is the number of cuts below x, but `unseen`
+where that is among the `empty`. Dates and moments are microseconds since 1970, times of day since
+midnight. "categorical": `categories` gives the code of a value as DuckDB writes it as text.
 
 Tables are `{"columns": […], "rows": […]}`. A key packs codes: key = 0; for each of `attributes`:
 key = key * radix + code. `l_0, l_1, …` are a table's columns of classes.
@@ -22,7 +22,7 @@ key = key * radix + code. `l_0, l_1, …` are a table's columns of classes.
   `turns` looks up offset + key of its attributes in `super`; those of the highest level found
   count. A turn's scores are its `l_j` plus, for every one of `tables`, the row at number *
   (product of radices) + key; where a `sparse` table has none, `b_j + ln(share)`, or 0 where the
-  code is dropped. The score is the logarithm of the sum of the exponentials.
+  code is not below `counting[position]`. The score is the logarithm of the sum of the exponentials.
 - "collection": each of `turns` looks up offset + code of its `attribute` in `start`, and sums
   `l_j` plus, for every one of `tables`, the row at number * size + key of the block's attributes
   at `repeat`. A turn with `sparse` has the row of `cells`, or of `parents`, or `unseen`, and
@@ -43,11 +43,10 @@ from sqlbn.exporting.collections import collection_scores
 from sqlbn.exporting.tables import table_of
 from sqlbn.quoting import literal
 from sqlbn.scoring.query import TIE, Scorer, chains_of
-from sqlbn.scoring.smoothing import silent_codes
 from sqlbn.scoring.superparents import SUPER_TABLE, SuperParents, implied_table
 from sqlbn.store.spec import ModelSpec
 
-VERSION = 1
+VERSION = 2
 
 
 def document_pieces(draft: Draft, spec: ModelSpec) -> Iterator[str]:
@@ -100,6 +99,7 @@ def _attribute(draft: Draft, position: int, book: Codebook) -> dict[str, Any]:
     if book.kind == "numeric":
         # Where training had no value at all, no interval was seen.
         found["cuts"] = list(book.cuts) if book.missing != 0 else None
+        found["empty"] = list(book.empty)
         return found
     listed = draft.engine.rows(
         f"SELECT value, code::BIGINT FROM {draft.table('categories')} "
@@ -119,10 +119,8 @@ def _chains(draft: Draft, scorer: Scorer) -> list[list[dict[str, Any]]]:
                 "table": table_of(draft, factor.table),
             }
             child = factor.members[0]
-            book = scorer.books[child]
-            gone = scorer.smoothing.gone(book.n_values, book.missing)
-            if factor.role == "parents" and gone is not None:
-                table["silent"] = {"attribute": child, "codes": silent_codes(gone)}
+            if factor.role == "parents" and scorer.ignored(child):
+                table["silent"] = {"attribute": child, "codes": list(scorer.ignored(child))}
             tables.append(table)
         found.append(tables)
     return found
@@ -143,6 +141,7 @@ def _average(draft: Draft, scorer: Scorer, supers: SuperParents) -> dict[str, An
     return {
         "radices": list(supers.radices),
         "drops": supers.drops,
+        "counting": [supers.n_counting(v) for v in range(len(supers.radices))],
         "implied": [
             {"attribute": j, "table": table_of(draft, implied_table(j))}
             for j, generals in enumerate(supers.implied)

@@ -2,8 +2,9 @@
 
 Every attribute becomes a derived field that holds its code, also for missing values and for values
 never seen. PMML wants the probabilities of an attribute's states to sum to the same for every class
-and every combination of parents. Ours do not, for unseen values come on top: all are scaled, which
-no posterior notices, and a state that never occurs has the rest.
+and every combination of parents. Ours do not, for unseen values come on top (the same for every
+class where they are neutral): all are scaled, which no posterior notices, and a state that never
+occurs has the rest.
 """
 
 from __future__ import annotations
@@ -240,12 +241,12 @@ def _bins(book: Codebook) -> str:
         return ""
     margins = [_margin(book, cut) for cut in book.cuts]
     found = []
-    for code in range(len(margins) + 1):
+    for place, code in enumerate(book.interval_codes):
         ends = {}
-        if code:
-            ends["leftMargin"] = margins[code - 1]
-        if code < len(margins):
-            ends["rightMargin"] = margins[code]
+        if place:
+            ends["leftMargin"] = margins[place - 1]
+        if place < len(margins):
+            ends["rightMargin"] = margins[place]
         interval = _element("Interval", closure="openClosed", **ends)
         found.append(_element("DiscretizeBin", interval, binValue=code))
     return "".join(found)

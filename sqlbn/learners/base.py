@@ -18,7 +18,7 @@ from sqlbn.search.options import SearchOptions
 from sqlbn.structure.forest import Score
 from sqlbn.structure.given import Given
 from sqlbn.structure.information import Information, single_families
-from sqlbn.structure.orders import Order, position_of
+from sqlbn.structure.orders import AUTO, Order, needs_pairs, position_of
 from sqlbn.structure.parents import Structure
 from sqlbn.structure.selection import Select
 
@@ -65,6 +65,11 @@ class Collecting:
     superparent: str | None = None
     by_rows: bool = False
     given: Given = field(default_factory=dict)
+
+    @property
+    def by_gain(self) -> bool:
+        """Whether the order or the super parent is that of `gain`."""
+        return self.superparent == AUTO or needs_pairs(self.order)
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,11 @@ class Learner(ABC):
     def uses_pairs(self) -> bool:
         """Whether pairs of attributes are counted, and so parents may be found."""
         return any(len(family) > 2 for family in self.families(2))
+
+    @property
+    def orders_by_gain(self) -> bool:
+        """Whether pairs of attributes are needed without the class, too, for `gain`."""
+        return False
 
     @property
     def decider(self) -> Decider | None:

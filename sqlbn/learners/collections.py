@@ -10,7 +10,7 @@ from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.learners.base import Architecture, Collecting, Learner, Smooths
 from sqlbn.structure.given import given_terms, read_given
 from sqlbn.structure.information import Information
-from sqlbn.structure.orders import AUTO, checked_order, needs_pairs
+from sqlbn.structure.orders import AUTO, checked_order
 from sqlbn.structure.parents import Structure, no_parents
 
 
@@ -76,7 +76,11 @@ class _Architecture(Learner):
 
     @property
     def uses_pairs(self) -> bool:
-        return self._collecting.superparent == AUTO or needs_pairs(self._collecting.order)
+        return self.orders_by_gain
+
+    @property
+    def orders_by_gain(self) -> bool:
+        return self._collecting.by_gain
 
     def structure(self, info: Information) -> Structure:
         return no_parents(info)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.structure.forest import Score, checked_score, forest
-from sqlbn.structure.information import Information, pair_families
-from sqlbn.structure.orders import checked_order, ordered
+from sqlbn.structure.information import Information, bare_pair_families, pair_families
+from sqlbn.structure.orders import checked_order, needs_pairs, ordered
 from sqlbn.structure.parents import Structure
 
 
@@ -29,7 +29,12 @@ class Fan(Learner):
         return self._score
 
     def families(self, d: int) -> list[Family]:
-        return super().families(d) + pair_families(d)
+        bare = bare_pair_families(d) if self.orders_by_gain else []
+        return super().families(d) + pair_families(d) + bare
+
+    @property
+    def orders_by_gain(self) -> bool:
+        return needs_pairs(self.order)
 
     def structure(self, info: Information) -> Structure:
         order = ordered(info, self.order)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.structure.forest import star
-from sqlbn.structure.information import Information, pair_families
+from sqlbn.structure.information import Information, bare_pair_families, pair_families
 from sqlbn.structure.orders import (
     AUTO,
     best_super_parent,
@@ -32,8 +32,12 @@ class SuperParent(Learner):
         self.order = checked_order(order)
 
     def families(self, d: int) -> list[Family]:
-        pairs = self.superparent == AUTO or needs_pairs(self.order)
-        return super().families(d) + (pair_families(d) if pairs else [])
+        pairs = [*pair_families(d), *bare_pair_families(d)]
+        return super().families(d) + (pairs if self.orders_by_gain else [])
+
+    @property
+    def orders_by_gain(self) -> bool:
+        return self.superparent == AUTO or needs_pairs(self.order)
 
     @property
     def named(self) -> str | None:

@@ -294,12 +294,14 @@ def _rebuild(
     missing = tuple(b.missing for b in joined.books.books)
     encoded = Encoded("", joined.books.cards, rows, model.weighted, missing=missing)
     kind = kind_of(model.living)
-    score = model.living.options.make_learner().score
+    learner = model.living.options.make_learner()
     with progress.stage("structure", "adding up margins", rows):
         margins = SubsetCounts(new, encoded, model.stored.families(MARGINS), MARGINS)
         combine(margins, parts)
         margins.describe("margin_families")
-        info = margin_information(margins, joined.class_counts, score)
+        info = margin_information(
+            margins, joined.class_counts, learner.score, learner.orders_by_gain
+        )
         info = replace(info, names=model.living.names)
         if info.cmi is None:
             info = replace(info, cmi=model.cmi())
@@ -382,12 +384,29 @@ def _check_mergeable(model: LivingModel, other: LivingModel) -> None:
             raise StoreError(
                 f"{a.name!r} is {a.sql_type} in one model and {b.sql_type} in the other: {remedy}"
             )
+    _check_same_unseen(one, two)
     for key in ("learner", "options", "m", "backoff", "estimate", "missing", "weight"):
         if one.meta[key] != two.meta[key] and not _same_options(key, one, two):
             raise StoreError(
                 f"the models differ in their {key}: {one.meta[key]} and {two.meta[key]}; "
                 "fit one like the other"
             )
+    kinds = [spec.meta.get("weight_kind") for spec in (one, two)]
+    if kinds[0] != kinds[1] and all(kinds):  # models of an early sqlbn do not tell
+        raise StoreError(
+            f"the models take the weights of {one.meta['weight']!r} as {kinds[0]} and {kinds[1]}: "
+            f"{remedy}"
+        )
+
+
+def _check_same_unseen(one: ModelSpec, two: ModelSpec) -> None:
+    """An error where unseen values are neutral in one model; early models do not say."""
+    a, b = one.smoothing.unseen, two.smoothing.unseen
+    if a != b:
+        raise StoreError(
+            f"unseen values are {a} in one model and {b} in the other: fit one with --unseen of "
+            "the other"
+        )
 
 
 def _same_options(key: str, one: ModelSpec, two: ModelSpec) -> bool:

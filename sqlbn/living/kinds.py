@@ -185,8 +185,8 @@ class AverageKind(Kind):
         counts, shape = added.counts, added.shape
         assert averaging is not None
         assert isinstance(counts, SubsetCounts)
-        m = options.smoothing.m
-        averaged = average_of(counts, averaging, shape.selected, added.class_counts, m)
+        classes, smoothing = added.class_counts, options.smoothing
+        averaged = average_of(counts, averaging, shape.selected, classes, smoothing)
         finish_average(averaged, added.books, added.info, shape.structure, progress)
 
 

@@ -39,8 +39,10 @@ def options_of(spec: ModelSpec) -> FitOptions:
         target=spec.target.name,
         learner=meta["learner"],
         m=smoothing.m,
-        backoff="parents" if smoothing.backoff == "parents" else "cell",
+        backoff="cell" if smoothing.backoff == "none" else smoothing.backoff,
+        unseen=smoothing.unseen,
         weight=meta["weight"] or None,
+        weight_kind=meta.get("weight_kind") or None,
         where=meta["where"] or None,
         **options,
     )
@@ -59,6 +61,7 @@ def encoding_of(draft: Draft, spec: ModelSpec) -> Encoding:
         spec.books,
         spec.meta["weight"] or None,
         int(bits) if bits else None,
+        spec.meta.get("weight_kind") or None,
         known_groups(draft, spec.books),
         read_elementary(draft),
     )

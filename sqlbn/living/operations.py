@@ -14,6 +14,7 @@ from sqlbn.progress import Progress
 from sqlbn.sources import open_source
 from sqlbn.sources.classless import with_class_of
 from sqlbn.store import open_store
+from sqlbn.store.saving import store_model
 from sqlbn.store.spec import read_spec
 
 ROWS = {"update": update, "forget": forget}
@@ -61,10 +62,11 @@ def change_stored(
     """Change a model of a store in one transaction."""
     file = open_store(store)
     draft = file.load(engine, name)
+    file.check_writable(engine, progress.note)
     model = LivingModel(draft, read_spec(draft))
     new, spec, change = change_rows(model, action, data, progress=progress, **options)
-    with progress.stage("store", f"storing {name!r} in {store}"):
-        file.save(new, spec, name, replace=True, instead_of=int(model.spec.meta["version"]))
+    version = int(model.spec.meta["version"])
+    store_model(store, new, spec, name, True, progress, instead_of=version)
     return change
 
 
@@ -81,7 +83,7 @@ def merge_stored(
 ) -> Change:
     """A new model of the rows of two models, which may lie in two stores."""
     file = open_store(store)
-    file.check_name(engine, name, replace)
+    file.check_name(engine, name, replace, progress.note)
     if other_store is None and names[0] == names[1]:
         raise OptionError(f"{names[0]!r} cannot be merged with itself")
     models = []
@@ -92,6 +94,5 @@ def merge_stored(
         new, spec, change = merge(models[0], models[1], again, progress)
     except StoreError as error:
         raise StoreError(f"{names[0]!r} and {names[1]!r} cannot be merged: {error}") from error
-    with progress.stage("store", f"storing {name!r} in {store}"):
-        file.save(new, spec, name, replace)
+    store_model(store, new, spec, name, replace, progress)
     return change

@@ -14,6 +14,7 @@ from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import NoRowsError, OptionError, SqlbnWarning
 from sqlbn.evaluation.losses import HIGHER_IS_BETTER, Evaluation, pooled
+from sqlbn.evaluation.positive import check_class, positive_class
 from sqlbn.evaluation.ranking import RANKINGS
 from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import learn
@@ -41,7 +42,8 @@ class StreamBatch:
 
     `loss` is that of the batch, `running` that of all rows so far (of AUC and aoPRC the mean of the
     batches, by the weight of their rows), `recent` the mean of the last batches, `high` the upper
-    end of the band that `recent` should stay in. Batches without a loss are left out.
+    end of the band that `recent` should stay in. Batches without a loss are left out. `positive` is
+    the class that AUC, aoPRC and Matthews correlation are about.
     """
 
     batch: int
@@ -53,6 +55,7 @@ class StreamBatch:
     recent: float
     high: float | None
     drift: bool
+    positive: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class StreamOptions:
     batch: int
     window: int | None
     loss: str
+    positive: str | None = None
 
     def __post_init__(self) -> None:
         if self.batch < 1:
@@ -86,6 +90,7 @@ class Stream:
         self._label = stream_label(source.label)
         self._band, self._evaluations = Band(), list[Evaluation]()
         self._window: deque[tuple[Path, int]] = deque()
+        self._positive: str | None = how.positive
         self.model: tuple[Draft, ModelSpec] | None = None
         self.notes: dict[str, None] = {}
 
@@ -104,13 +109,17 @@ class Stream:
         if self.model is None:
             target = self._options.target
             raise NoRowsError(f"no row of {self._source.label} has a value in {target!r}")
+        if self._how.positive is not None:
+            check_class(self._how.positive, self.model[1].class_names)
         self._note_files()
 
     def _test(self, number: int, seen: int, rows: pa.Table) -> StreamBatch | None:
         if self.model is None:
             return None
-        ranking = self._how.loss in RANKINGS
-        result = evaluate_source(*self.model, self._opened(rows), self._options.weight, ranking)
+        ranking, positive = self._how.loss in RANKINGS, self._positive_class()
+        result = evaluate_source(
+            *self.model, self._opened(rows), self._options.weight, ranking, positive
+        )
         if math.isnan(loss := result.losses[self._how.loss]):
             return None
         # Classes may have come: sums of losses do not care.
@@ -128,7 +137,19 @@ class Stream:
             recent=sign * verdict.recent,
             high=sign * verdict.high if verdict.high is not None else None,
             drift=verdict.drift,
+            positive=positive,
         )
+
+    def _positive_class(self) -> str | None:
+        """The class asked for; else the one that was the rarer when there were two classes first,
+        as long as there are two."""
+        assert self.model is not None
+        spec = self.model[1]
+        if self._how.positive is not None or len(spec.class_names) != 2:
+            return self._how.positive
+        if self._positive not in spec.class_names:
+            self._positive = positive_class(None, spec.class_names, spec.class_counts)
+        return self._positive
 
     def _train(self, rows: pa.Table) -> None:
         quiet = Progress()

@@ -14,6 +14,7 @@ import numpy as np
 from sqlbn.api import only_settings
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SqlbnWarning
+from sqlbn.lists import as_list, names_in
 from sqlbn.networks.inference import posterior
 from sqlbn.networks.likelihood import Likelihood, model_likelihood, network_likelihood
 from sqlbn.networks.network import Network
@@ -21,6 +22,7 @@ from sqlbn.networks.reading import is_stored, read_network, stored_model
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.report.graphs import check_drawing, draw_network
 from sqlbn.sources import open_source
+from sqlbn.sources.there import check_there
 from sqlbn.store.spec import cpt_columns
 
 if TYPE_CHECKING:
@@ -76,7 +78,9 @@ def score(
     started = time.perf_counter()
     stored = is_stored(bif, store, name)
     progress = progress or (Progress() if quiet else ConsoleProgress())
-    with DuckDBEngine(only_settings(settings)) as engine:
+    chosen = only_settings(settings)
+    check_there(chosen, data)
+    with DuckDBEngine(chosen) as engine:
         rows: dict[str, Any] = {"table": table, "query": query, "where": where}
         if stored:
             found, variables, arcs = _score_stored(engine, store, name, data, rows, progress)
@@ -134,7 +138,8 @@ def query(
     import pyarrow as pa
 
     network = read_network(bif, store, name).network
-    asked = [of] if isinstance(of, str) else list(of)
+    known = {variable.name for variable in network.variables}
+    asked = names_in(as_list(of), known.__contains__)
     table = posterior(network, asked, given)
     columns: dict[str, Any] = {}
     names = cpt_columns(asked, ["probability"])

@@ -33,7 +33,9 @@ from sqlbn.search.networks import COUNTS_SHARE, FoundNetwork, entropy
 from sqlbn.search.options import SearchOptions
 from sqlbn.search.task import Task
 from sqlbn.sources import Source, open_source
+from sqlbn.sources.there import check_there
 from sqlbn.store import open_store
+from sqlbn.store.saving import check_not_read, store_model
 from sqlbn.store.spec import ModelSpec, add_meta, read_spec
 from sqlbn.structure.parents import Structure
 from sqlbn.structure.shape import Shape
@@ -102,18 +104,19 @@ def follow(
         raise OptionError(
             f"--window {window}: give at least a block, {searching.options.block_rows} rows"
         )
+    check_there(settings, data)
     engine = DuckDBEngine(settings)
     try:
         if store is not None and name is not None:
-            open_store(store).check_name(engine, name, replace)
+            open_store(store).check_name(engine, name, replace, progress.note)
         source = api.open_for_fit(engine, data, chosen)
+        check_not_read(store, source)
         following = _Following(engine, source, chosen, searching.options, window, progress)
         found = list(following.run())
-        model = Model(engine, *following.model())
+        draft, spec = following.model()
         if store is not None and name is not None:
-            with progress.stage("store", f"storing {name!r} in {store}"):
-                model.save(store, name, replace)
-        return Followed(found, model)
+            store_model(store, draft, spec, name, replace, progress)
+        return Followed(found, Model(engine, draft, spec))
     except BaseException:
         engine.close()
         raise

@@ -24,7 +24,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.evaluation.scoring import check_input
 from sqlbn.networks.coding import coded_rows, narrowed, network_scorer
 from sqlbn.networks.network import Network
-from sqlbn.networks.stored import check_is_network
+from sqlbn.networks.stored import check_is_network, smoothed_copy
 from sqlbn.progress import Progress
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
@@ -85,12 +85,25 @@ def network_likelihood(
 def model_likelihood(
     draft: Draft, spec: ModelSpec, source: Source, progress: Progress
 ) -> Likelihood:
-    """Of a stored model: ln P(x, y) as prediction has it, so also for values never seen.
+    """Of a stored model: ln P(x, y) as prediction has it; values never seen are always smoothed.
 
     Impossible are only the rows without a class that the model knows.
     """
     check_is_network(draft, spec)
     check_input(spec, source, outputs=False)
+    if not spec.smoothing.is_neutral:
+        return _product_likelihood(draft, spec, source, progress)
+    copy, smoothed = smoothed_copy(draft, spec)
+    try:
+        return _product_likelihood(copy, smoothed, source, progress)
+    finally:
+        copy.drop()
+
+
+def _product_likelihood(
+    draft: Draft, spec: ModelSpec, source: Source, progress: Progress
+) -> Likelihood:
+    """The same where the tables of scoring have a probability for every value."""
     engine = draft.engine
     scorer = spec.scorer(draft.prefix, source.columns, dialect=engine.lake.dialect)
     books = [spec.target, *(scorer.books[v] for v in scorer.used)]

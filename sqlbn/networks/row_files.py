@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from sqlbn.engines.settings import held_threads
 from sqlbn.errors import OptionError
 from sqlbn.networks.sampling import CHUNK, Sampler
 from sqlbn.outfiles import csv_name, output_format, replacing
@@ -32,7 +33,7 @@ def write_rows(
         raise OptionError(f"--threads {threads}: give at least 1")
     form = output_format(path)
     number = -(-rows // CHUNK)
-    used = min(threads or os.cpu_count() or 1, _MOST_THREADS)
+    used = min(held_threads(threads) if threads else os.cpu_count() or 1, _MOST_THREADS)
     opened = _parquet if form == "parquet" else _csv
     try:
         with (

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.counts.families import FamilyCounts
 from sqlbn.draft import Draft
+from sqlbn.encode.encoded import Encoded
 from sqlbn.errors import NetworkError, SqlbnWarning
 from sqlbn.networks.network import MOST_CELLS, Network, Variable
 from sqlbn.quoting import literal
 from sqlbn.scoring.estimates import log_factor
+from sqlbn.scoring.parameters import FactorTables
 from sqlbn.store.spec import ModelSpec, labels_of
 
 Array = npt.NDArray[Any]
@@ -97,8 +101,8 @@ class _Reader:
     def _values(self, position: int) -> list[int]:
         """The codes that are states; an attribute without any value has only the missing one."""
         book = self._spec.books[position]
-        gone = self._smoothing.gone(book.n_values, book.missing)
-        codes = [code for code in range(book.n_values) if code != gone]
+        ignored = self._smoothing.ignored_codes(book.n_values, book.missing)
+        codes = [code for code in range(book.n_values) if code not in ignored]
         return codes or list(range(book.n_values))
 
     def _states(self, position: int) -> list[str]:
@@ -165,8 +169,32 @@ def family_logs(draft: Draft, spec: ModelSpec, position: int) -> Array:
     counts[found["key"]] = found["n"]
     smoothing = spec.smoothing
     n_values = smoothing.n_values(books[0].n_values, books[0].missing)
-    gone = [smoothing.gone(b.n_values, b.missing) for b in books]
-    return log_factor(counts.reshape(radices), smoothing.m_of(n_values), smoothing.backoff, gone)
+    ignored = [smoothing.ignored_codes(b.n_values, b.missing) for b in books]
+    m = smoothing.m_of(n_values)
+    return log_factor(counts.reshape(radices), m, smoothing.backoff, ignored)
+
+
+def smoothed_copy(draft: Draft, spec: ModelSpec) -> tuple[Draft, ModelSpec]:
+    """A model of the same counts in which unseen values have a probability, in a draft of its own.
+
+    What says nothing of the class is 1 in the tables of scoring, which no likelihood can be.
+    """
+    copy = Draft(draft.engine, weighted=bool(spec.meta["weight"]))
+    for name in ("categories", "classes"):
+        draft.engine.execute(f"CREATE TABLE {copy.table(name)} AS FROM {draft.table(name)}")
+    encoded = Encoded(
+        "",
+        (*(book.n_values for book in spec.books), len(spec.class_names)),
+        int(spec.meta["rows"]),
+        weighted=bool(spec.meta["weight"]),
+        missing=tuple(book.missing for book in spec.books),
+    )
+    counts = FamilyCounts(copy, encoded, {i: (i, *spec.parents[i]) for i in spec.selected})
+    draft.engine.execute(f"INSERT INTO {counts.table} FROM {draft.table('counts')}")
+    smoothing = replace(spec.smoothing, unseen="smoothed")
+    factors = FactorTables(counts, smoothing).make()
+    meta = {**spec.meta, "unseen": smoothing.unseen}
+    return copy, replace(spec, meta=meta, factors=tuple(factors))
 
 
 def distinct(labels: Sequence[str]) -> list[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.errors import OptionError
+from sqlbn.outfiles import check_folder
 
 if TYPE_CHECKING:
     from sqlbn.evaluation.curves import Point
@@ -39,6 +40,7 @@ def check_plot(path: str | Path | None) -> None:
         raise OptionError(f"--plot {path}: the name must end in .svg or .png")
     if importlib.util.find_spec("matplotlib") is None:
         raise OptionError("--plot needs matplotlib: pip install matplotlib")
+    check_folder(Path(path), "--plot")
 
 
 def _axes(path: Path) -> tuple[Any, Any]:

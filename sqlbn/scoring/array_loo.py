@@ -15,6 +15,7 @@ import numpy.typing as npt
 from sqlbn.encode.encoded import Encoded
 from sqlbn.engines import DuckDBEngine
 from sqlbn.scoring.loo_losses import Loss, finished
+from sqlbn.scoring.smoothing import Smoothing
 
 Array = npt.NDArray[Any]
 
@@ -24,9 +25,8 @@ _MOST_ESTIMATES = 1 << 22
 
 
 def suits_arrays(encoded: Encoded) -> bool:
-    """Whether rows are few enough, and each counts as one."""
-    size = encoded.rows * encoded.cards[-1] * max(encoded.n_attributes, 1)
-    return size <= _MOST_ESTIMATES and not encoded.weighted
+    """Whether rows are few enough."""
+    return encoded.rows * encoded.cards[-1] * max(encoded.n_attributes, 1) <= _MOST_ESTIMATES
 
 
 class ArrayLoo:
@@ -39,15 +39,22 @@ class ArrayLoo:
         families: Mapping[int, Sequence[int]],
         order: Sequence[int],
         class_counts: Sequence[float],
-        m: float,
+        smoothing: Smoothing,
     ) -> None:
-        self._families, self._order, self._cards, self._m = families, order, encoded.cards, m
+        self._families, self._order, self._cards = families, order, encoded.cards
+        self._m, self._neutral = smoothing.m, smoothing.is_neutral
+        self._by_parents = smoothing.left_out_by_parents
         self._n_classes = len(class_counts)
         names = [encoded.column(v) for v in range(len(encoded.cards))]
-        found = engine.lake.arrays(f"SELECT {', '.join(names)} FROM {encoded.relation}")
+        weights = ["w"] if encoded.weighted else []
+        found = engine.lake.arrays(
+            f"SELECT {', '.join([*names, *weights])} FROM {encoded.relation}"
+        )
         self._codes = [np.asarray(found[name], dtype=np.int64) for name in names]
         self._y = self._codes[-1]
         self._rows = np.arange(len(self._y))
+        self._w = np.asarray(found["w"], float) if weights else None
+        self._out = self._w if encoded.importance and self._w is not None else 1.0
         self._prior = self._prior_logs(np.asarray(class_counts, float))
         self._at: dict[int, Level] = {}
 
@@ -72,7 +79,10 @@ class ArrayLoo:
     def _loss(self, logs: Array) -> float:
         with np.errstate(over="ignore"):
             wrong = 1.0 - 1.0 / np.exp(logs).sum(axis=1)
-        return finished("rmse", float(np.square(wrong).sum()), float(len(self._y)))
+        squares = np.square(wrong)
+        if self._w is not None:
+            return finished("rmse", float(squares @ self._w), float(self._w.sum()))
+        return finished("rmse", float(squares.sum()), float(len(self._y)))
 
     def _prior_logs(self, class_counts: Array) -> Array:
         share = self._m / self._n_classes
@@ -100,20 +110,27 @@ class ArrayLoo:
         cells = _numbered(parents * card + self._codes[position])
         left, around = self._left(cells), self._left(parents)
         estimates = (left + self._m / card) / (around + self._m)
-        if before is not None:
-            seen = left.sum(axis=1, keepdims=True) > 0
-            estimates = np.where(seen, estimates, before.estimates)
-        return Level(depth, parents, estimates, self._against_own(np.log(estimates)))
+        others = left.sum(axis=1, keepdims=True) > 0
+        if before is None:
+            # A value that only the row itself has says nothing.
+            is_seen = others | (not self._neutral)
+            estimates = np.where(is_seen, estimates, 1.0)
+        else:
+            is_seen = before.is_seen
+            used = around.sum(axis=1, keepdims=True) > 0 if self._by_parents else others
+            estimates = np.where(used & is_seen, estimates, before.estimates)
+        return Level(depth, parents, estimates, self._against_own(np.log(estimates)), is_seen)
 
     def _left(self, cells: Array) -> Array:
         """For every row the classes of the others in its cell."""
         n = self._n_classes
-        counts = np.bincount(cells * n + self._y, minlength=n * (int(cells.max(initial=0)) + 1))
+        size = n * (int(cells.max(initial=0)) + 1)
+        counts = np.bincount(cells * n + self._y, self._w, minlength=size)
         return self._without_own(counts.reshape(-1, n)[cells].astype(float))
 
     def _without_own(self, counts: Array) -> Array:
         left = counts.copy()
-        left[self._rows, self._y] = np.maximum(left[self._rows, self._y] - 1, 0.0)
+        left[self._rows, self._y] = np.maximum(left[self._rows, self._y] - self._out, 0.0)
         return left
 
     def _against_own(self, logs: Array) -> Array:
@@ -122,10 +139,16 @@ class ArrayLoo:
 
 
 class Level:
-    """One attribute with some of its parents: cells of these, P(x | parents, class), log ratios."""
+    """One attribute with some of its parents: cells of these, P(x | parents, class), log ratios.
 
-    def __init__(self, depth: int, parents: Array, estimates: Array, logs: Array) -> None:
+    `is_seen`: whether the value is one where the row is left out.
+    """
+
+    def __init__(
+        self, depth: int, parents: Array, estimates: Array, logs: Array, is_seen: Array
+    ) -> None:
         self.depth, self.parents, self.estimates, self.logs = depth, parents, estimates, logs
+        self.is_seen = is_seen
 
 
 def _numbered(keys: Array) -> Array:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from sqlbn.counts.packing import packed_sql
 from sqlbn.encode.encoded import Encoded
 from sqlbn.quoting import literal
-from sqlbn.scoring.average_loo_tables import AverageLooTables
+from sqlbn.scoring.average_loo_tables import NO_COUNT, AverageLooTables
 from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.loo_losses import LEAST_PROBABILITY, Loss, needs_classes, terms
 from sqlbn.scoring.loo_totals import LossTotals
@@ -60,6 +60,7 @@ class AverageLoo:
         self._droppable = sorted({v for _, others in self._implied.values() for v in others})
         self._row = f"e.{rows.row_number}"
         self._weight = "w" if rows.weighted else None
+        self._importance = rows.importance
 
     @property
     def n_chunks(self) -> int:
@@ -118,6 +119,12 @@ class AverageLoo:
     @property
     def _n_levels(self) -> int:
         return self._averaged.n + 1
+
+    def _own(self, j: int, row: str) -> str | None:
+        """Whether slot j is the row's own class: a condition, "" for always, None for never."""
+        if self._rotated:
+            return "" if j == 0 else None
+        return f"{row}.y = {j}"
 
     # -- the sums ----------------------------------------------------------------------------
 
@@ -185,7 +192,7 @@ class AverageLoo:
         sql = self._start_sql(first, stop, maxima)
         shifts = [f"m{p}" for p in self._prefixes] if maxima else []
         drops = [*(f"g{v}" for v in self._droppable), *(["gone"] if self._implied else [])]
-        kept = ["r", "level", *self._kept]
+        kept = ["r", "level", *self._kept, *(["above"] if self._importance else [])]
         keys = [f"k{p}" for p in range(len(self._order))]
         at_first = made(0, self._scores) if 0 in self._prefixes else {}
         items = [f"{expression} AS {name}" for name, expression in at_first.items()]
@@ -228,7 +235,9 @@ class AverageLoo:
                 }
                 for place, (v, code) in enumerate(zip(self._order, codes, strict=True))
             ],
-            scores=self._scores,
+            level=self._level,
+            scores=[{"sql": self._start_score(j), "name": f"s{j}"} for j in range(n)],
+            above=self._above,
             shifts=[f"m{p}" for p in self._prefixes] if maxima else [],
             supers=self._dialect.list(supers),
             base=self._dialect.nth("k.base", "t.turn"),
@@ -241,13 +250,55 @@ class AverageLoo:
             n_levels=self._n_levels + 1,  # with that of what was not seen
         )
 
+    @property
+    def _level(self) -> str:
+        """The size of a super parent; -1 where no other row has its values."""
+        if not self._importance:
+            return "p.level"
+        # No CASE, nor a bare 0 below: see `ratio_sql` of loo_tables.py.
+        return "p.level - (p.level + 1) * CAST(k.w >= p.alone AS TINYINT)"
+
+    @property
+    def _above(self) -> str | None:
+        """The logarithm that a row's own class is divided by, given a super parent."""
+        if not self._importance:
+            return None
+        return f"ln((p.n - k.w) + {literal(self._averaged.m)}) + 0 * p.share"
+
+    def _start_score(self, j: int) -> str:
+        """The logarithm of a super parent alone."""
+        own = self._own(j, "k") if self._importance else None
+        if own is None:
+            return f"p.l_{j}"
+        changed = "ln((p.n - k.w) + p.share)"
+        return f"p.l_{j} + " + (
+            f"CASE WHEN {own} THEN {changed} ELSE 0 * p.n END" if own else changed
+        )
+
+    def _term(self, place: int, j: int) -> str:
+        """The logarithm of an attribute given a super parent; 0 of a value that is unseen."""
+        found, own = f"f{place}.l_{j}", self._own(j, "s")
+        if not self._importance:
+            return found
+        zero = f"0 * f{place}.n"
+        if own is not None:
+            share = self._averaged.m / self._tables.radices[self._order[place]]
+            changed = f"ln((f{place}.n - s.w) + {literal(share)}) - s.above"
+            counted = " AND ".join(filter(None, (own, f"f{place}.n <> {literal(NO_COUNT)}")))
+            found = f"({found} + CASE WHEN {counted} THEN {changed} ELSE {zero} END)"
+        if not self._averaged.neutral:
+            return found
+        nothing = f"{zero} + 0 * f{place}.l_{j}"
+        return f"CASE WHEN s.w < f{place}.alone THEN {found} + {zero} ELSE {nothing} END"
+
     def _rows_sql(self, first: int, stop: int, columns: Sequence[str], never: int) -> str:
         """A chunk of rows; g<i> is the prefix from which on attribute i is implied."""
         gone = []
         for v in self._droppable:
             code = f"e.{self._rows.column(v)}"
             cases = [
-                f"CASE WHEN t{j}.i_{v} = {code} THEN {self._rank[j]} ELSE {never} END"
+                f"CASE WHEN t{j}.i_{v} = {code}{self._enough(j)} THEN {self._rank[j]} "
+                f"ELSE {never} END"
                 for j, (_, others) in self._implied.items()
                 if v in others
             ]
@@ -262,16 +313,23 @@ class AverageLoo:
                 {
                     "table": table,
                     "alias": f"t{j}",
-                    "key": packed_sql(
-                        [f"e.{self._rows.column(j)}", "e.y"],
-                        [self._tables.radices[j], self._n_classes],
-                    ),
+                    "key": self._implied_key(j),
                 }
                 for j, (table, _) in self._implied.items()
             ],
             first=first,
             stop=stop,
         )
+
+    def _implied_key(self, j: int) -> str:
+        code = f"e.{self._rows.column(j)}"
+        if self._importance:
+            return code
+        return packed_sql([code, "e.y"], [self._tables.radices[j], self._n_classes])
+
+    def _enough(self, j: int) -> str:
+        """The condition that other rows with a value are enough to say what it implies."""
+        return f" AND t{j}.n - e.w > {self._averaged.min_count}" if self._importance else ""
 
     def _step_sql(
         self,
@@ -289,7 +347,7 @@ class AverageLoo:
                 so_far[j] += self._change(attribute, p, j, step)
                 products.append({"sql": so_far[j], "name": f"q{p}_{j}"})
                 if attribute in self._droppable:
-                    products.append({"sql": f"f{p}.l_{j}", "name": f"f{p}_{j}"})
+                    products.append({"sql": self._term(p, j), "name": f"f{p}_{j}"})
                     names.append(f"f{p}_{j}")
             wanted = made(p + 1, [f"q{p}_{j}" for j in so_far]) if p + 1 in self._prefixes else {}
             for name, sql in wanted.items():
@@ -319,7 +377,7 @@ class AverageLoo:
     def _change(self, attribute: int, place: int, j: int, step: range) -> str:
         """What an attribute that comes in adds to a logarithm, and what it makes drop out."""
         prefix = place + 1
-        term = f"f{place}.l_{j}"
+        term = self._term(place, j)
         if attribute in self._droppable:
             term = f"CASE WHEN s.g{attribute} > {prefix} THEN {term} ELSE 0 END"
         change = f" + {term}"
@@ -328,7 +386,7 @@ class AverageLoo:
                 if self._rank[other] < prefix:
                     at = self._rank[other] - 1
                     # Of this very step the column is not yet made.
-                    old = f"f{at}.l_{j}" if at in step else f"s.f{at}_{j}"
+                    old = self._term(at, j) if at in step else f"s.f{at}_{j}"
                     change += f" - CASE WHEN s.g{other} = {prefix} THEN {old} ELSE 0 END"
             away = literal(self._tables.away)
             change += f" - CASE WHEN s.gone = {prefix} THEN {away} ELSE 0 END"

@@ -139,9 +139,9 @@ def _packed(supers: SuperParents, factor: Factor) -> str:
     radices = [supers.radices[v] for v in factor.variables]
     columns = [f"{NAMES.code}{v}" for v in factor.variables]
     key = packed_sql(columns, radices)
-    if factor.role == "sparse" and supers.drops:
-        # No key, no join: a dropped value is told by that.
-        return f"CASE WHEN {columns[0]} < {radices[0] - 1} THEN {key} END"
+    if factor.role == "sparse" and supers.ignores:
+        # No key, no join: an ignored value is told by that.
+        return f"CASE WHEN {columns[0]} < {supers.n_counting(factor.variables[0])} THEN {key} END"
     return key
 
 
@@ -203,6 +203,6 @@ def _term(scorer: Scorer, supers: SuperParents, factor: Factor, j: int) -> str:
     share = scorer.smoothing.m / scorer.books[factor.variables[0]].n_values
     unseen = f"s.{NAMES.divisor}{j} + {literal(math.log(share))}"
     term = f"COALESCE({column}, {unseen})"
-    if supers.drops:
+    if supers.ignores:
         term = f"CASE WHEN s.{NAMES.key}{factor.number} IS NULL THEN 0 ELSE {term} END"
     return term

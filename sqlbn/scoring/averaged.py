@@ -16,7 +16,8 @@ from sqlbn.scoring.superparents import SuperParents, turns
 class Averaged:
     """Counts of all sets of the kept attributes, and the weights of those that take turns.
 
-    `min_count` is that of subsumption resolution; None is without.
+    `min_count` is that of subsumption resolution; None is without. With `neutral` an unseen value
+    is left out.
     """
 
     n: int
@@ -26,6 +27,7 @@ class Averaged:
     weights: dict[Family, float] | None
     class_counts: tuple[float, ...]
     m: float
+    neutral: bool
 
     def turns(self) -> tuple[tuple[Family, ...], tuple[float, ...]]:
         """The super parents and their weights."""
@@ -47,6 +49,7 @@ class Averaged:
             weights=weights,
             radices=tuple(card + 1 + drops for card in cards),
             drops=drops,
+            neutral=self.neutral,
             implied=((),) * len(cards),
             n_seen=0,
         )

@@ -38,14 +38,14 @@ _MOST_TABLES = 56
 class Collected:
     """The turns of a row: children with numbers, large children, sparse terms.
 
-    `slots` are the codes of each attribute of the model, `gone` the code that is no value. Where
+    `slots` are the codes of each attribute of the model, `ignored` those that are no values. Where
     there are more blocks of parents than one query should join tables, turns are repeated with
     further blocks: the r-th time for the children from the place `firsts[r]` on, as those before
     have no parents in them. `guarded`: an attribute may have no term left in a row.
     """
 
     slots: tuple[int, ...]
-    gone: tuple[int | None, ...]
+    ignored: tuple[tuple[int, ...], ...]
     numbered: tuple[int, ...]
     large: tuple[int, ...]
     sparse: tuple[Term, ...]
@@ -152,14 +152,14 @@ class CollectionPlan:
 def plan_collection(
     terms: Sequence[Term],
     slots: Sequence[int],
-    gone: Sequence[int | None],
+    ignored: Sequence[tuple[int, ...]],
     n_classes: int,
     rows: int,
     is_array: Callable[[Family], bool],
 ) -> CollectionPlan:
     """Turns and tables for the terms of a collection; `is_array` tells whose counts are one."""
     # An attribute without any value is left out, and with it all that depends on it.
-    said = [t for t in terms if all(gone[v] != 0 for v in t.family)]
+    said = with_values(terms, ignored)
     children = list(dict.fromkeys(t.child for t in said))
     numbered = _numbered(children, slots, n_classes)
     unit = (sum(slots[i] for i in numbered) + 1) * n_classes
@@ -181,12 +181,12 @@ def plan_collection(
     firsts, tables = _repeated(kept, first_child)
     collected = Collected(
         slots=tuple(slots),
-        gone=tuple(gone),
+        ignored=tuple(ignored),
         numbered=tuple(numbered),
         large=tuple(i for i in children if i not in numbered),
         sparse=tuple(t for t in said if t.parents and t not in complete),
         firsts=firsts,
-        guarded=is_guarded(said, gone),
+        guarded=is_guarded(said, ignored),
     )
     factors = [
         Factor(number, "group", block.variables if block is not None else (), (), repeat)
@@ -217,12 +217,17 @@ def _repeated(
     return firsts, tuple(zip_longest(*sized))
 
 
-def is_guarded(terms: Sequence[Term], gone: Sequence[int | None]) -> bool:
-    """Whether an attribute may have no term left where its parents are missing.
+def with_values(terms: Sequence[Term], ignored: Sequence[Sequence[int]]) -> list[Term]:
+    """The terms whose attributes have values: not only the first code, and that ignored."""
+    return [t for t in terms if all(0 not in ignored[v] for v in t.family)]
 
-    Where it is missing itself, its turn starts from 1 and not from a sum.
+
+def is_guarded(terms: Sequence[Term], ignored: Sequence[Sequence[int]]) -> bool:
+    """Whether an attribute may have no term left where its parents are ignored.
+
+    Where it is ignored itself, its turn starts from 1 and not from a sum.
     """
-    always = {t.child for t in terms if all(gone[p] is None for p in t.parents)}
+    always = {t.child for t in terms if not any(ignored[p] for p in t.parents)}
     return any(t.child not in always for t in terms)
 
 

@@ -18,7 +18,6 @@ from sqlbn.scoring.distinct_rows import Key, any_values, distinct_rows, identity
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.lists import Listed, carried_codes
 from sqlbn.scoring.names import NAMES
-from sqlbn.scoring.smoothing import silent_codes
 from sqlbn.templates import render
 
 
@@ -181,7 +180,7 @@ class CollectionQuery:
         return cells, parents
 
     def _sparse_lists(self) -> list[Listed]:
-        """Keys of the cells and of the parents of all sparse terms; none where one is missing."""
+        """Keys of the cells and of the parents of all sparse terms; none where one is ignored."""
         c, found = self.collected, []
         for factor, kind, offsets in zip(
             self._sparse_factors,
@@ -193,12 +192,12 @@ class CollectionQuery:
             for term, offset in zip(c.sparse, offsets, strict=False):
                 variables = (term.child, *term.parents) if factor.role == "cell" else term.parents
                 key = f"{offset}::{kind} + ({self._code_key(variables)})"
-                gone = [
+                present = [
                     f"{NAMES.code}{v} <> {code}"
                     for v in (term.child, *term.parents)
-                    for code in silent_codes(c.gone[v])
+                    for code in c.ignored[v]
                 ]
-                keys.append(f"CASE WHEN {' AND '.join(gone)} THEN {key} END" if gone else key)
+                keys.append(f"CASE WHEN {' AND '.join(present)} THEN {key} END" if present else key)
             found.append(Listed(f"{NAMES.packed}{factor.number}", keys))
         return found
 

@@ -19,7 +19,7 @@ from sqlbn.scoring.collected import START_TABLE, CollectionPlan, plan_collection
 from sqlbn.scoring.estimates import term_estimate
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.parameters import AttributeValues, spread
-from sqlbn.scoring.smoothing import Smoothing, silent_codes
+from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.scoring.super_tables import by_class
 from sqlbn.structure.terms import Term
 
@@ -45,7 +45,7 @@ class CountedTerms:
         axes = [term.family.index(v) for v in family]
         counts = np.transpose(self.counts.array_of(term.family), [*axes, len(family)])
         m = self.smoothing.m_of(values.n_values[term.child])
-        return term_estimate(counts, m, [values.gone[v] for v in family])
+        return term_estimate(counts, m, [values.ignored[v] for v in family])
 
     def plan(self) -> CollectionPlan:
         """How these terms are scored."""
@@ -53,7 +53,7 @@ class CountedTerms:
         return plan_collection(
             self.terms,
             values.slots,
-            values.gone,
+            values.ignored,
             counts.n_classes,
             counts.encoded.rows,
             counts.is_array,
@@ -68,7 +68,7 @@ class CollectionTables:
         self._counts, self._smoothing = counted.counts, counted.smoothing
         self.plan = counted.plan()
         self._collected, self._n_classes = self.plan.collected, counted.counts.n_classes
-        self._gone, self._n_values = counted.values.gone, counted.values.n_values
+        self._values, self._n_values = counted.values, counted.values.n_values
         self._sparse = frozenset(self._collected.sparse)
         self._by_parents: dict[tuple[int, ...], list[Term]] = {}
         for term in self.plan.terms:
@@ -102,7 +102,7 @@ class CollectionTables:
     def _make_start(self) -> None:
         """One row a key: the number under which groups are found, the child, terms without parents.
 
-        Where the child is missing the sum starts from 1, so that its logarithm is nothing.
+        Where the child is ignored the sum starts from 1, so that its logarithm is nothing.
         """
         c = self._collected
         values = np.zeros((c.n_keys, self._n_classes))
@@ -120,7 +120,7 @@ class CollectionTables:
             if again == 0:
                 own = values[keys]
                 own += self._estimates(alone[i]) if i in alone else 0.0
-                own[silent_codes(self._gone[i])] = 1.0
+                own[list(self._values.ignored[i])] = 1.0
         for at, term in enumerate(c.sparse, c.large_offsets[-1]):
             child[at] = term.child
             unseen[at] = self._weight(term) / self._n_values[term.child]
@@ -192,9 +192,7 @@ class CollectionTables:
                     *({"code": codes[v], "alias": alias[v]} for v in family),
                     {"code": codes[self._counts.encoded.class_variable], "alias": "y"},
                 ],
-                present=[
-                    f"{alias[v]} <> {self._gone[v]}" for v in family if self._gone[v] is not None
-                ],
+                present=self._values.present(alias),
                 classes=classes,
                 counts=self._counts.table,
                 position=number,

@@ -22,3 +22,13 @@ def matthews(confusion: Sequence[Sequence[float]]) -> float:
         total**2 - math.fsum(t * t for t in truth)
     )
     return above / math.sqrt(below) if below > 0 else 0.0
+
+
+def against_rest(confusion: Sequence[Sequence[float]], code: int) -> list[list[float]]:
+    """The confusion of all other classes, as one, and the class.
+
+    >>> against_rest([[1, 2, 3], [4, 5, 6], [7, 8, 9]], 1)
+    [[20.0, 10.0], [10.0, 5.0]]
+    """
+    sides = ([i for i in range(len(confusion)) if i != code], [code])
+    return [[math.fsum(confusion[i][j] for i in y for j in z) for z in sides] for y in sides]

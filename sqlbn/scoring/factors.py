@@ -91,7 +91,7 @@ def plan_factors(
         first = level + 1 if backoff != "none" else len(family) - 1
         for deeper in range(first, len(family)):
             factors.append(Factor(len(factors), "cell", family[: deeper + 1], member, deeper))
-            if backoff in ("parents", "none"):
+            if backoff != "cell":
                 parents = family[1 : deeper + 1]
                 factors.append(Factor(len(factors), "parents", parents, member, deeper))
     for group in fuse(fusible, slots, n_classes):

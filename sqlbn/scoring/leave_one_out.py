@@ -7,6 +7,7 @@ logarithms of the ratios are kept in between, so that nothing over- or underflow
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,8 +17,9 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.packing import packed_sql
 from sqlbn.scoring.loo_losses import Loss, needs_classes, terms
-from sqlbn.scoring.loo_tables import LooTables, prior_ratios, slots_of
+from sqlbn.scoring.loo_tables import LooTables, prior_columns, prior_sql, slots_of
 from sqlbn.scoring.loo_totals import LossTotals
+from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.templates import render
 
 Array = npt.NDArray[np.float64]
@@ -51,7 +53,7 @@ class LeaveOneOut:
         counts: FamilyCounts,
         order: Sequence[int],
         class_counts: Sequence[float],
-        m: float,
+        smoothing: Smoothing,
         losses: Sequence[Loss],
         rows: str | None = None,
         only_whole: bool = False,
@@ -64,11 +66,11 @@ class LeaveOneOut:
         self._relation = rows or self._encoded.relation
         self._rotated = not any(needs_classes(loss) for loss in losses)
         self._slots = slots_of(counts.n_classes, self._rotated)
-        self._tables = LooTables(counts, float(sum(class_counts)), m, self._rotated)
+        self._tables = LooTables(counts, float(sum(class_counts)), smoothing, self._rotated)
         self._weight = "w" if self._encoded.weighted else None
         total = self._encoded.total_sql
         self._total = float(self._lake.row(f"SELECT {total} FROM {self._relation}")[0])
-        self._prior_bound = self._write_prior(np.asarray(class_counts, float), m)
+        self._prior_bound = self._write_prior(np.asarray(class_counts, float), smoothing.m)
 
     def surface(
         self,
@@ -116,12 +118,17 @@ class LeaveOneOut:
         self._lake.forget(slice_)
 
     def _write_prior(self, class_counts: npt.NDArray[np.float64], m: float) -> float:
+        """Make the table of the prior; a bound on the logarithms of its ratios."""
         self._prior = self._engine.fresh_name("loo_prior")
-        ratios = prior_ratios(class_counts, m, self._rotated)
-        columns = {"key": np.arange(len(class_counts), dtype=np.uint16)}
-        columns |= {f"r_{j}": np.ascontiguousarray(ratios[:, i]) for i, j in enumerate(self._slots)}
+        n = len(class_counts)
+        self._prior_share = m / n
+        found = prior_columns(class_counts, m, self._rotated, self._encoded.importance)
+        columns = {"key": np.arange(n, dtype=np.uint16)}
+        columns |= {name: np.ascontiguousarray(values) for name, values in found.items()}
         self._engine.create_table(self._prior, columns)
-        return float(np.abs(np.log(ratios)).max()) if ratios.size else 0.0
+        if self._encoded.importance:
+            return math.log((float(class_counts.sum()) + m) * n / m + 1)
+        return max((float(np.abs(np.log(r)).max()) for r in found.values()), default=0.0)
 
     # -- one k' ------------------------------------------------------------------------------
 
@@ -188,7 +195,11 @@ class LeaveOneOut:
             )
             keys.append({"sql": sql, "alias": f"k{place}"})
         if batch.is_first:
-            ratios = [{"sql": f"prior.r_{j}", "name": self._ratio(j)} for j in self._slots]
+            how = self._prior_share, encoded.importance, self._rotated
+            ratios = [
+                {"sql": prior_sql("prior", "e", j, *how), "name": self._ratio(j)}
+                for j in self._slots
+            ]
             join = f"JOIN {self._prior} AS prior ON prior.key = e.y"
         else:
             # Products of this batch alone; what came before is a factor, relative to the largest.
@@ -254,7 +265,8 @@ class LeaveOneOut:
         so_far = {j: f"s.{self._ratio(j)}" for j in self._slots}
         for p in step:
             for j in self._slots:
-                so_far[j] = f"{so_far[j]} * f{p}.r_{j}"
+                ratio = self._tables.ratio_sql(self._order[p], f"f{p}", "s", j)
+                so_far[j] = f"{so_far[j]} * {ratio}"
                 products.append({"sql": so_far[j], "name": f"q{p}_{j}"})
             if with_terms and p + 1 in self._prefixes:
                 found = self._terms([f"q{p}_{j}" for j in self._slots], is_first)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,30 +16,39 @@ from sqlbn.encode.encoded import Encoded
 from sqlbn.quoting import literal
 from sqlbn.scoring.estimates import log_factor
 from sqlbn.scoring.factors import Factor, complete_level, complete_values, plan_factors
-from sqlbn.scoring.smoothing import Smoothing, silent_codes
+from sqlbn.scoring.smoothing import Smoothing
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class AttributeValues:
-    """What the codes of each attribute are: values, unseen, or `gone`, which counts as none."""
+    """What the codes of each attribute are: values, unseen, or `ignored`, which count as none."""
 
     slots: tuple[int, ...]
-    gone: tuple[int | None, ...]
+    ignored: tuple[tuple[int, ...], ...]
     n_values: tuple[int, ...]
 
     @staticmethod
     def of(encoded: Encoded, smoothing: Smoothing) -> AttributeValues:
         """The values of the attributes of a table of codes."""
         cards = encoded.cards[:-1]
-        missing = encoded.missing if smoothing.ignores else (None,) * len(cards)
+        missing = encoded.missing or (None,) * len(cards)
         pairs = list(zip(cards, missing, strict=True))
         return AttributeValues(
             tuple(smoothing.slots(*pair) for pair in pairs),
-            tuple(smoothing.gone(*pair) for pair in pairs),
+            tuple(smoothing.ignored_codes(*pair) for pair in pairs),
             tuple(smoothing.n_values(*pair) for pair in pairs),
         )
+
+    def present(self, alias: Mapping[int, str]) -> list[str]:
+        """Conditions on the codes of training rows that leave the ignored ones out."""
+        return [
+            f"{name} <> {code}"
+            for v, name in alias.items()
+            for code in self.ignored[v]
+            if code < self.slots[v] - 1
+        ]
 
 
 class FactorTables:
@@ -54,7 +63,7 @@ class FactorTables:
         self._counts, self._smoothing, self._weights = counts, smoothing, weights
         self._draft = counts.draft
         self._values = AttributeValues.of(counts.encoded, smoothing)
-        self._slots, self._gone = self._values.slots, self._values.gone
+        self._slots, self._ignored = self._values.slots, self._values.ignored
         self._most = complete_values(counts.encoded.rows)
 
     def make(self) -> list[Factor]:
@@ -101,11 +110,11 @@ class FactorTables:
             self._counts.array(attribute, level),
             self._smoothing.m_of(self._values.n_values[attribute]),
         )
-        gone = [self._gone[v] for v in family[: level + 1]]
+        ignored = [self._ignored[v] for v in family[: level + 1]]
         if smoothing.backoff == "none" and level < len(family) - 1:
             # The base of a chain without back-off: the parents' values were never seen.
             counts = np.zeros_like(counts)
-        return log_factor(counts, m, smoothing.backoff, gone)
+        return log_factor(counts, m, smoothing.backoff, ignored)
 
     def _make_chain(self, factor: Factor) -> None:
         attribute = factor.members[0]
@@ -113,8 +122,8 @@ class FactorTables:
         used = self._counts.families[attribute][: factor.level + 1]
         alias = {v: f"c{place}" for place, v in enumerate(used)}
         parents = used[1:]
-        # Without back-off a missing parent leaves the factor out; there is one parent at most.
-        silent = silent_codes(self._gone[parents[0]]) if self._smoothing.backoff == "none" else []
+        # Without back-off an ignored parent leaves the factor out; there is one parent at most.
+        ignored = self._ignored[parents[0]] if self._smoothing.backoff == "none" else ()
         self._draft.engine.run(
             "chain_factor",
             table=self._draft.table(factor.table),
@@ -130,8 +139,8 @@ class FactorTables:
             position=attribute,
             m=literal(self._smoothing.m_of(self._values.n_values[attribute])),
             share=literal(self._smoothing.share_of(self._values.n_values[attribute])),
-            present=[f"{alias[v]} <> {self._gone[v]}" for v in used if self._gone[v] is not None],
-            silent=silent,
+            present=self._values.present(alias),
+            ignored=ignored,
         )
 
 

@@ -22,7 +22,7 @@ from sqlbn.scoring.collected import Collected
 from sqlbn.scoring.collection_query import CollectionQuery
 from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
-from sqlbn.scoring.smoothing import Smoothing, silent_codes
+from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.scoring.superparents import SuperParents
 from sqlbn.templates import render
 
@@ -75,6 +75,11 @@ class Scorer:
         if self.collected is not None:
             return self.collected.used(self.factors)
         return sorted({v for f in self.factors for v in (*f.variables, *f.members)})
+
+    def ignored(self, attribute: int) -> tuple[int, ...]:
+        """The codes of an attribute that say nothing of the class."""
+        book = self.books[attribute]
+        return self.smoothing.ignored_codes(book.n_values, book.missing)
 
 
 def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
@@ -207,13 +212,12 @@ def _key(scorer: Scorer, factor: Factor) -> str:
         [f"{NAMES.code}{v}" for v in factor.variables],
         [scorer.books[v].slots for v in factor.variables],
     )
-    child = factor.members[0]
-    book = scorer.books[child]
-    gone = scorer.smoothing.gone(book.n_values, book.missing)
-    if factor.role == "parents" and gone is not None:
-        # Of a missing value the parents say nothing; no key, no join.
-        listed = ", ".join(map(str, silent_codes(gone)))
-        return f"CASE WHEN {NAMES.code}{child} NOT IN ({listed}) THEN {key} END"
+    ignored = scorer.ignored(factor.members[0])
+    if factor.role == "parents" and ignored:
+        # Of an ignored value the parents say nothing; no key, no join.
+        listed = ", ".join(map(str, ignored))
+        child = f"{NAMES.code}{factor.members[0]}"
+        return f"CASE WHEN {child} NOT IN ({listed}) THEN {key} END"
     return key
 
 

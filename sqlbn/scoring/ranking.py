@@ -14,9 +14,11 @@ from sqlbn.templates import render
 PRECISION_UNIT = 2**60
 
 
-def ranked_classes(n_classes: int) -> Sequence[int]:
-    """The classes to rank rows by: of two the second, for the other order is the same reversed."""
-    return range(n_classes) if n_classes > 2 else range(1, n_classes)
+def ranked_classes(n_classes: int, positive: int | None = None) -> Sequence[int]:
+    """The classes to rank rows by: the positive one, else all; of two the second."""
+    if n_classes < 2 or positive is None:
+        return range(n_classes) if n_classes > 2 else range(1, n_classes)
+    return [positive]
 
 
 def rankable_sql(n_classes: int, judged: str, dialect: Dialect = DUCKDB) -> str:
@@ -61,7 +63,7 @@ def _odds_sql(n_classes: int, code: int) -> str:
     hundreds of attributes: most rows).
     """
     if n_classes == 2:
-        return f"{NAMES.score}1 - {NAMES.score}0"
+        return f"{NAMES.score}{code} - {NAMES.score}{1 - code}"
     below = f"{NAMES.score}{code} - {NAMES.highest}"
     # All but the class itself, in units of the best one: at least 1, so the difference is safe.
     others = f"1 + exp({NAMES.rest} - {NAMES.highest}) - exp({below})"

@@ -163,8 +163,9 @@ class SuperTables:
             divisor = self._divisors[turn.numbers, None, :]
             joint = joint_codes(self._counts, turn, attribute)
             found[turn.numbers, :n_values] = np.log(joint + share) - divisor
-            found[turn.numbers, n_values : n_values + 1] = math.log(share) - divisor
-            # A further slot is that of a dropped value, which counts for nothing.
+            if not self._supers.neutral:
+                found[turn.numbers, n_values : n_values + 1] = math.log(share) - divisor
+            # Further slots are those of ignored values, which count for nothing.
         return found
 
     def _make_complete(self, factor: Factor) -> None:

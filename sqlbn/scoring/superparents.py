@@ -29,7 +29,8 @@ class SuperParents:
     A row is scored with the largest sets of which at least one was seen: smaller ones, and naive
     Bayes at last (the empty set), are for rows with nothing but news. `radices` are the codes of
     each attribute of the model: its values, one for unseen and, where `drops`, one for a value
-    that another one implies. `implied[j]` are the attributes that some value of j implies.
+    that another one implies. Where `neutral` an unseen value is left out, as an implied one is.
+    `implied[j]` are the attributes that some value of j implies.
     `n_seen` is the number of super parents' values that were seen.
     """
 
@@ -37,6 +38,7 @@ class SuperParents:
     weights: tuple[float, ...]
     radices: tuple[int, ...]
     drops: bool
+    neutral: bool
     implied: tuple[tuple[int, ...], ...]
     n_seen: int
 
@@ -54,6 +56,15 @@ class SuperParents:
     def key_type(self) -> str:
         """The engine type of the keys."""
         return key_type(self.n_keys)
+
+    @property
+    def ignores(self) -> bool:
+        """Whether some codes say nothing of the class."""
+        return self.drops or self.neutral
+
+    def n_counting(self, attribute: int) -> int:
+        """How many codes of an attribute are not ignored; these come first."""
+        return self.radices[attribute] - self.drops - self.neutral
 
     def keys_of(self, subset: Family) -> int:
         """Combinations of codes of a set."""

@@ -13,8 +13,8 @@ from sqlbn.engines.lake import Lake
 from sqlbn.errors import UnseenError
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.query import Scorer, code_items
-from sqlbn.store.spec import ModelSpec
 from sqlbn.sources import Source
+from sqlbn.store.spec import ModelSpec
 from sqlbn.templates import render
 
 

@@ -30,12 +30,12 @@ def remote_errors(paths: Sequence[str]) -> Iterator[None]:
         if not any(map(is_remote, paths)):
             raise
         line = without_secrets(str(error), paths)
-        needed = re.search(r"required extension '?(\w+)", line)
+        needed = re.search(r"extension '?(\w+)", line)
         if needed is None:
             raise type(error)(line) from None
         raise SourceError(
-            f"{label_of(paths)} needs DuckDB's extension {needed[1]}, which is not here and could "
-            f"not be fetched; run INSTALL {needed[1]} in DuckDB once, where there is a network"
+            f"{label_of(paths)} needs DuckDB's extension {needed[1]}, which is not installed, and "
+            f"sqlbn fetches nothing by itself; run INSTALL {needed[1]} in DuckDB once"
         ) from None
 
 

@@ -9,6 +9,7 @@ import duckdb
 
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SourceError
+from sqlbn.frames import array_table
 from sqlbn.sources.relation import ROW, Source, staged
 
 
@@ -23,6 +24,8 @@ def object_source(engine: DuckDBEngine, data: Any, places: bool = False) -> Sour
         data, once = data.to_arrow_reader(), True
     elif kind.startswith("polars."):
         data = data.collect().to_arrow() if kind == "polars.LazyFrame" else data.to_arrow()
+    elif kind == "numpy.ndarray":
+        data = array_table(data)
     elif isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     elif isinstance(data, pa.RecordBatchReader):
@@ -33,7 +36,7 @@ def object_source(engine: DuckDBEngine, data: Any, places: bool = False) -> Sour
     elif not isinstance(data, pa.Table | pads.Dataset) and not kind.startswith("pandas."):
         raise SourceError(
             f"cannot read data of type {kind}; give paths, an Arrow table or reader, "
-            "a pandas or polars data frame, or a DuckDB relation"
+            "a pandas or polars data frame, a numpy array, or a DuckDB relation"
         )
     name = engine.register(data)
     source = Source(

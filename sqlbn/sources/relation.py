@@ -73,6 +73,10 @@ class Source:
             f"{role} {name!r} is not in {self.label}; there is {', '.join(map(repr, close))}{more}"
         )
 
+    def has(self, name: str) -> bool:
+        """Whether `column` would find a column of that name."""
+        return name in self.columns or [c.lower() for c in self.columns].count(name.lower()) == 1
+
     def filtered(self, *conditions: str) -> Source:
         """The rows that also satisfy these conditions."""
         return replace(self, where=(*self.where, *conditions))

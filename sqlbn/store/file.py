@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SqlbnError, StoreBusyError, StoreError
 from sqlbn.quoting import identifier, literal, qualified
+from sqlbn.store.condition import check_file, explained, is_busy
 from sqlbn.store.face import HELPERS, helper_schema, is_derived, schema_of, write_face
 from sqlbn.store.spec import TABLES, ModelSpec
 
 # The oldest file format that DuckDB 2.0 writes: any duckdb program from 0.10 opens the tables.
 STORAGE_VERSION = "v1.0.0"
-# How long to wait for another process that is writing: it holds the file for a moment only.
+# A DuckDB file begins with three headers of 4 KB; a shorter one is none yet.
+_HEADERS = 3 * 4096
+# How long to wait for another process that is writing: it holds the file for a moment only. Before
+# the work less, for a reader may stay for hours; after it longer, for the work is at stake.
 _PATIENCE = 10.0
+_PATIENCE_BEFORE = 3.0
+_PATIENCE_AFTER = 60.0
+# A wait of more than this is said.
+_UNSAID = 1.0
 _RESERVED_NAMES = {"main", "information_schema", "pg_catalog", "temp", "system"}
+
+# Where a wait is said.
+Say = Callable[[str], None]
 
 
 class StoreFile:
@@ -31,47 +43,102 @@ class StoreFile:
     # -- opening -----------------------------------------------------------------------------
 
     @contextmanager
-    def _attached(self, engine: DuckDBEngine, write: bool) -> Iterator[str]:
+    def _attached(
+        self,
+        engine: DuckDBEngine,
+        write: bool,
+        patience: float | None = None,
+        say: Say | None = None,
+    ) -> Iterator[str]:
         catalog = engine.fresh_name("store")
-        new = not self.path.exists()
+        new = not check_file(self.path)
         if new and not write:
             raise StoreError(f"there is no store {str(self.path)!r}; `sqlbn fit` makes one")
-        self._attach(engine, catalog, write, new)
-        completed = False
-        try:
-            yield catalog
-            completed = True
-        finally:
+        log = Path(f"{self.path}.wal")
+        had_log = log.exists()
+        self._attach(engine, catalog, write, new, patience or _PATIENCE, say)
+        with self._explaining(write):
+            # Another process may have made the file while this one waited for it.
+            new = new and not _schemas(engine, catalog)
+            try:
+                yield catalog
+            except BaseException:
+                with suppress(SqlbnError):
+                    engine.execute(f"DETACH {catalog}")
+                self._restore(log, new, had_log)
+                raise
             engine.execute(f"DETACH {catalog}")
-            if new and not completed:
-                self.path.unlink(missing_ok=True)
-                Path(f"{self.path}.wal").unlink(missing_ok=True)
 
-    def _attach(self, engine: DuckDBEngine, catalog: str, write: bool, new: bool) -> None:
-        option = "READ_ONLY" if not write else f"STORAGE_VERSION '{STORAGE_VERSION}'" if new else ""
-        sql = f"ATTACH {literal(str(self.path))} AS {catalog} " + (f"({option})" if option else "")
-        deadline = time.monotonic() + _PATIENCE
+    @contextmanager
+    def _explaining(self, write: bool) -> Iterator[None]:
+        """What the engine says about the file, as one line about the store."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except SqlbnError as error:
+            told = explained(self.path, error, write)
+            if told is error:
+                raise
+            raise told from error
+
+    def _restore(self, log: Path, new: bool, had_log: bool) -> None:
+        """Nothing stays beside a store, or of a new one, where a change was not made."""
+        with suppress(OSError):
+            if new:
+                self.path.unlink(missing_ok=True)
+            if new or (not had_log and log.stat().st_size == 0):
+                log.unlink(missing_ok=True)
+
+    def _attach(
+        self,
+        engine: DuckDBEngine,
+        catalog: str,
+        write: bool,
+        new: bool,
+        patience: float,
+        say: Say | None,
+    ) -> None:
+        # The type is said: by the file's first bytes the engine would look for an extension; and
+        # the whole path: what stands before a colon would be a type, too.
+        options = ["TYPE duckdb"]
+        options += ["READ_ONLY"] if not write else []
+        options += [f"STORAGE_VERSION '{STORAGE_VERSION}'"] if new else []
+        path = literal(str(self.path.absolute()))
+        sql = f"ATTACH {path} AS {catalog} ({', '.join(options)})"
+        started = time.monotonic()
         while True:
             try:
                 engine.execute(sql)
                 return
             except SqlbnError as error:
-                if not _is_lock(str(error)):
-                    raise StoreError(
-                        f"cannot open the store {str(self.path)!r}: {error}"
-                    ) from error
-                if time.monotonic() > deadline:
+                if not is_busy(error):
+                    if new and self._size() < _HEADERS:
+                        self.path.unlink(missing_ok=True)  # what the engine began, on a full disk
+                    told = explained(self.path, error, write)
+                    if told is error:
+                        told = StoreError(f"cannot open the store {str(self.path)!r}: {error}")
+                    raise told from error
+                waited = time.monotonic() - started
+                if waited > patience:
                     raise StoreBusyError(self._busy_text(str(error))) from error
+                if say is not None and waited > _UNSAID:
+                    say(f"{self._held_text(str(error))}: waiting up to {patience:.0f} s for it")
+                    say = None
                 time.sleep(0.2)
 
-    def _busy_text(self, message: str) -> str:
+    def _size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def _held_text(self, message: str) -> str:
         holder = re.search(r"held in (.+?)(?: by |\.|$)", message)
         pid = re.search(r"PID (\d+)", message)
         who = f"process {pid[1]}" if pid else holder[1] if holder else "another connection"
-        return (
-            f"the store {str(self.path)!r} is held by {who}; "
-            "wait until it ends or close its connection, then try again"
-        )
+        return f"the store {str(self.path)!r} is held by {who}"
+
+    def _busy_text(self, message: str) -> str:
+        remedy = "wait until it ends or close its connection, then try again"
+        return f"{self._held_text(message)}; {remedy}"
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -124,22 +191,36 @@ class StoreFile:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def check_name(self, engine: DuckDBEngine, name: str, replace: bool) -> None:
-        """Fail before the work, not after it, where the name cannot be used."""
+    def check_name(
+        self, engine: DuckDBEngine, name: str, replace: bool, say: Say | None = None
+    ) -> None:
+        """Fail before the work, not after it, where a model of that name cannot be written."""
         reserved = name.lower() in _RESERVED_NAMES or name.lower().endswith(HELPERS)
         if not name or reserved or "\x00" in name:
             raise StoreError(f"{name!r} cannot be the name of a model; choose another with --name")
-        if not self.path.exists():
+        if not check_file(self.path):
             if not self.path.parent.is_dir():
                 raise StoreError(
                     f"the folder {str(self.path.parent)!r} for the store does not exist"
                 )
+            if not os.access(self.path.parent, os.W_OK):
+                raise StoreError(
+                    f"the folder {str(self.path.parent)!r} for the store cannot be written to"
+                )
             return
-        names = self.names(engine)
+        names = self.check_writable(engine, say)
         self._check_helpers(name, names)
         same = [n for n in names if n.lower() == name.lower()]
         if same and (not replace or name not in same):
             raise StoreError(_taken(self.path, same[0]))
+
+    def check_writable(self, engine: DuckDBEngine, say: Say | None = None) -> list[str]:
+        """Open the file for writing, as the end of the work will, and give it back at once.
+
+        The models in it. Readers that have it open would stop a writer then.
+        """
+        with self._attached(engine, True, _PATIENCE_BEFORE, say) as catalog:
+            return _model_names(engine, catalog)
 
     def _check_helpers(self, name: str, models: Sequence[str]) -> None:
         """An error where a model is called like the schema of this one's helper tables."""
@@ -157,6 +238,7 @@ class StoreFile:
         name: str,
         replace: bool,
         instead_of: int | None = None,
+        say: Say | None = None,
     ) -> None:
         """Write a model in one transaction: a reader sees the old one or the new one.
 
@@ -164,7 +246,7 @@ class StoreFile:
         in the file, somebody else has changed it meanwhile.
         """
         engine = draft.engine
-        with self._attached(engine, write=True) as catalog:
+        with self._attached(engine, True, _PATIENCE_AFTER, say) as catalog:
             engine.execute("BEGIN")
             try:
                 version = self._make_room(engine, catalog, name, replace, instead_of)
@@ -182,7 +264,8 @@ class StoreFile:
                 write_face(engine, catalog, name, spec)
                 engine.execute("COMMIT")
             except BaseException:
-                engine.execute("ROLLBACK")
+                with suppress(SqlbnError):  # a COMMIT that failed has ended the transaction
+                    engine.execute("ROLLBACK")
                 raise
 
     def _make_room(
@@ -216,7 +299,7 @@ class StoreFile:
 
     def drop(self, engine: DuckDBEngine, name: str) -> None:
         """Remove a model."""
-        if not self.path.exists():
+        if not check_file(self.path):
             raise StoreError(f"there is no store {str(self.path)!r}")
         with self._attached(engine, write=True) as catalog:
             self._require(engine, catalog, name)
@@ -229,9 +312,13 @@ def _taken(path: Path, name: str) -> str:
     return f"{str(path)!r} already holds a model {name!r}; use --replace, or another --name"
 
 
-def _is_lock(message: str) -> bool:
-    lower = message.lower()
-    return "lock" in lower or "already attached" in lower or "different configuration" in lower
+def _schemas(engine: DuckDBEngine, catalog: str) -> list[str]:
+    """The schemas that somebody made in a file."""
+    found = engine.rows(
+        "SELECT schema_name FROM duckdb_schemas() "
+        f"WHERE database_name = {literal(catalog)} AND NOT internal AND schema_name <> 'main'"
+    )
+    return [row[0] for row in found]
 
 
 def _model_names(engine: DuckDBEngine, catalog: str) -> list[str]:

@@ -8,9 +8,11 @@ model or the new one, on object storage too, where nothing can be renamed.
 from __future__ import annotations
 
 import json
+import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 # Parquet does not know all types of ours: they are noted beside the columns.
 _TYPES = b"sqlbn_types"
+# Where a wait would be said; a folder makes nobody wait.
+Say = Callable[[str], None]
 
 
 class StoreFolder:
@@ -87,12 +91,22 @@ class StoreFolder:
 
     # -- writing -----------------------------------------------------------------------------
 
-    def check_name(self, engine: DuckDBEngine, name: str, replace: bool) -> None:
-        """Fail before the work, not after it, where the name cannot be used."""
+    def check_name(
+        self, engine: DuckDBEngine, name: str, replace: bool, say: Say | None = None
+    ) -> None:
+        """Fail before the work, not after it, where a model of that name cannot be written."""
         if not name or "\x00" in name or name in (".", ".."):
             raise StoreError(f"{name!r} cannot be the name of a model; choose another with --name")
-        if not replace and name in self.names(engine):
+        if name in self.check_writable(engine, say) and not replace:
             raise StoreError(self._taken(name))
+
+    def check_writable(self, engine: DuckDBEngine, say: Say | None = None) -> list[str]:
+        """The models in the folder; an error where it cannot be written to. Nobody can hold it."""
+        if not is_remote(self.path):
+            there = next(p for p in (Path(self.path), *Path(self.path).parents) if p.exists())
+            if not os.access(there, os.W_OK):
+                raise StoreError(f"the folder {str(there)!r} for the store cannot be written to")
+        return self.names(engine)
 
     def save(
         self,
@@ -101,6 +115,7 @@ class StoreFolder:
         name: str,
         replace: bool,
         instead_of: int | None = None,
+        say: Say | None = None,
     ) -> None:
         """Write a model as a new version; older ones are removed when it is whole."""
         with self._files() as (files, root):

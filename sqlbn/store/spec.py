@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlbn.counts.packing import strides, unpacked_sql
@@ -31,7 +31,8 @@ from sqlbn.templates import render
 # Raised when the meaning of a stored table changes; a newer file is refused, an older one migrated.
 # 2: estimates and missing values as options; margins and history.
 # 3: categories may share a code, as groups.
-FORMAT = 3
+# 4: tables may have nothing to say of unseen values.
+FORMAT = 4
 
 TABLES = (
     "meta",
@@ -49,7 +50,10 @@ TABLES = (
 
 @dataclass(frozen=True)
 class ModelSpec:
-    """The parts of a model that are small; counts and factors stay in their tables."""
+    """The parts of a model that are small; counts and factors stay in their tables.
+
+    `empty` are the intervals of numeric attributes that no training row is in.
+    """
 
     meta: dict[str, str]
     target: Codebook
@@ -60,6 +64,7 @@ class ModelSpec:
     selected: tuple[int, ...]
     parents: tuple[tuple[int, ...], ...]
     factors: tuple[Factor, ...]
+    empty: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     supers: SuperParents | None = None
     collected: Collected | None = None
 
@@ -84,7 +89,7 @@ class ModelSpec:
     @property
     def scored_books(self) -> tuple[Codebook, ...]:
         """The codebooks under which new rows are scored."""
-        return scored_books(self.books, self.smoothing)
+        return scored_books(self.books, self.smoothing, self.empty)
 
     @property
     def log_prior(self) -> tuple[float, ...]:
@@ -184,11 +189,18 @@ def labels_of(book: Codebook) -> tuple[str, str]:
     return ("groups", "label") if book.grouped else ("categories", "value")
 
 
-def scored_books(books: Sequence[Codebook], smoothing: Smoothing) -> tuple[Codebook, ...]:
-    """Codebooks that tell missing values from unseen ones where the model leaves them out."""
-    if not smoothing.ignores:
-        return tuple(books)
-    return tuple(replace(b, missing=smoothing.gone(b.n_values, b.missing)) for b in books)
+def scored_books(
+    books: Sequence[Codebook], smoothing: Smoothing, empty: Mapping[int, tuple[int, ...]]
+) -> tuple[Codebook, ...]:
+    """Codebooks that give new rows the codes that the model's rules tell apart."""
+    return tuple(
+        replace(
+            b,
+            missing=smoothing.missing_code(b.n_values, b.missing),
+            empty=empty.get(i, ()) if smoothing.is_neutral else (),
+        )
+        for i, b in enumerate(books)
+    )
 
 
 def cpt_columns(
@@ -244,6 +256,7 @@ def _read_spec(draft: Draft) -> ModelSpec:
     classes = engine.rows(f'SELECT class, n, "column" FROM {table("classes")} ORDER BY code')
     names = tuple(str(row[0]) for row in classes)
     books, factors, smoothing = _read_books(draft), _read_factors(draft), Smoothing.of_meta(meta)
+    empty = _read_empty(draft, books, len(names)) if smoothing.is_neutral else {}
     return ModelSpec(
         meta=meta,
         # A network without a class says so by an empty target.
@@ -260,8 +273,9 @@ def _read_spec(draft: Draft) -> ModelSpec:
         ),
         parents=_read_parents(draft),
         factors=factors,
-        supers=read_supers(draft, books),
-        collected=read_collected(draft, scored_books(books, smoothing), smoothing),
+        empty=empty,
+        supers=read_supers(draft, books, smoothing),
+        collected=read_collected(draft, scored_books(books, smoothing, empty), smoothing),
     )
 
 
@@ -283,6 +297,23 @@ def _read_books(draft: Draft) -> tuple[Codebook, ...]:
         bounds = tuple(cuts.get(name, [])[:-1])
         books.append(Codebook(name, plain_type(sql_type), kind, int(n_values), missing, bounds))
     return tuple(with_categories(draft, books))
+
+
+def _read_empty(
+    draft: Draft, books: Sequence[Codebook], n_classes: int
+) -> dict[int, tuple[int, ...]]:
+    """The intervals without rows: so after rows were taken out, or with another model's cuts."""
+    numeric = [i for i, book in enumerate(books) if book.cuts]
+    if not numeric or "margins" not in draft.names():
+        return {}
+    seen: dict[int, set[int]] = {i: set() for i in numeric}
+    for position, code in draft.engine.rows(
+        f"SELECT DISTINCT position, key::BIGINT // {n_classes} FROM {draft.table('margins')} "
+        f"WHERE position IN ({', '.join(map(str, numeric))}) AND n > 0"
+    ):
+        seen[position].add(code)
+    lost = {i: set(range(len(books[i].cuts) + 1)) - seen[i] for i in numeric}
+    return {i: tuple(sorted(codes)) for i, codes in lost.items() if codes}
 
 
 def _read_parents(draft: Draft) -> tuple[tuple[int, ...], ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook
 from sqlbn.scoring.implied import Implication
+from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.scoring.superparents import SuperParents
 
 
@@ -40,7 +41,9 @@ def write_subsumptions(
     )
 
 
-def read_supers(draft: Draft, books: Sequence[Codebook]) -> SuperParents | None:
+def read_supers(
+    draft: Draft, books: Sequence[Codebook], smoothing: Smoothing
+) -> SuperParents | None:
     """The super parents of the model in a draft; None where it averages nothing."""
     tables = draft.names()
     if "superparents" not in tables:
@@ -61,6 +64,7 @@ def read_supers(draft: Draft, books: Sequence[Codebook]) -> SuperParents | None:
         weights=tuple(float(weight) for _, weight, _ in rows),
         radices=tuple(book.slots + drops for book in books),
         drops=drops,
+        neutral=smoothing.is_neutral,
         implied=tuple(tuple(sorted(generals)) for generals in implied),
         n_seen=sum(int(seen) for _, _, seen in rows),
     )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook
-from sqlbn.scoring.collected import Collected, is_guarded
+from sqlbn.scoring.collected import Collected, is_guarded, with_values
 from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.structure.terms import Term
 
@@ -43,7 +43,7 @@ def read_collected(
     if "turns" not in draft.names():
         return None
     positions = {book.name: at for at, book in enumerate(books)}
-    gone = tuple(smoothing.gone(book.n_values, book.missing) for book in books)
+    ignored = tuple(smoothing.ignored_codes(book.n_values, book.missing) for book in books)
     turns = [
         (role, again, Term(positions[attribute], tuple(positions[p] for p in parents)))
         for role, attribute, again, parents in draft.engine.rows(
@@ -57,12 +57,12 @@ def read_collected(
     terms = read_terms(draft, books)
     return Collected(
         slots=tuple(book.slots for book in books),
-        gone=gone,
+        ignored=ignored,
         numbered=children,
         large=tuple(t.child for role, _, t in turns if role == "large"),
         sparse=tuple(t for role, _, t in turns if role == "sparse"),
         firsts=tuple(children.index(i) if i is not None else 0 for i in firsts),
-        guarded=is_guarded([t for t in terms if all(gone[v] != 0 for v in t.family)], gone),
+        guarded=is_guarded(with_values(terms, ignored), ignored),
     )
 
 

@@ -21,6 +21,7 @@ DECIMALS = 12
 class Information:
     """MI of each attribute with the class; CMI of each pair given it, where pairs were counted.
 
+    `told[i, j]`, where it was asked for, is what X_i says of the class beyond X_j: I(X_i; Y | X_j).
     `gains` are those of links between attributes in a score of networks, where a learner has one;
     `names` are the attributes, for learners that are told of some by name.
     """
@@ -28,6 +29,7 @@ class Information:
     mi: Matrix
     cmi: Matrix | None
     gains: Matrix | None = None
+    told: Matrix | None = None
     names: tuple[str, ...] = ()
 
     @property
@@ -46,6 +48,11 @@ def pair_families(d: int) -> list[Family]:
     return [(i, j, d) for i in range(d) for j in range(i + 1, d)]
 
 
+def bare_pair_families(d: int) -> list[Family]:
+    """What I(X_i; Y | X_j) needs besides: each pair without the class."""
+    return [(i, j) for i in range(d) for j in range(i + 1, d)]
+
+
 def information(sums: Mapping[Family, float], d: int, total: float) -> Information:
     """MI and, where the pairs were counted, CMI; rounded."""
     with_class = np.array([sums[(i, d)] for i in range(d)])
@@ -60,7 +67,15 @@ def information(sums: Mapping[Family, float], d: int, total: float) -> Informati
     # The two sums are added first: i and j then give the same bits in either order.
     cmi = (joint + of_class - (with_class[:, None] + with_class[None, :])) / total
     np.fill_diagonal(cmi, 0.0)
-    return Information(_nonnegative(mi), _nonnegative(cmi))
+    bare = np.zeros((d, d))
+    pairs = bare_pair_families(d)
+    if not all(pair in sums for pair in pairs):
+        return Information(_nonnegative(mi), _nonnegative(cmi))
+    for i, j in pairs:
+        bare[i, j] = bare[j, i] = sums[(i, j)]
+    told = (joint + alone[None, :] - (bare + with_class[None, :])) / total
+    np.fill_diagonal(told, 0.0)
+    return Information(_nonnegative(mi), _nonnegative(cmi), told=_nonnegative(told))
 
 
 def joint_mi(with_class: float, alone: float, of_class: float, total: float) -> float:

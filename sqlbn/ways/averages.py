@@ -48,7 +48,7 @@ def fit_average(job: Job) -> Fitted:
         averaging,
         sorted(shape.selected) if shape is not None else kept,
         prepared.class_counts,
-        options.smoothing.m,
+        options.smoothing,
         progress,
     )
     if info is None:

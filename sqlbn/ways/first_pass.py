@@ -43,7 +43,13 @@ def count_information(job: Job) -> Information:
     if stored or not pairs:
         with progress.stage("structure", title, encoded.rows, len(blocks)):
             margins, info = count_margins(
-                draft, encoded, pairs, prepared.class_counts, learner.score, progress.advance
+                draft,
+                encoded,
+                pairs,
+                prepared.class_counts,
+                learner.score,
+                progress.advance,
+                learner.orders_by_gain,
             )
     else:
         margins, _ = count_margins(draft, encoded, False, prepared.class_counts)

@@ -71,7 +71,7 @@ def fit_product(job: Job) -> Fitted:
     def judge(loss: Loss) -> float:
         if k is not None:
             return chosen_loss(draft, loss, k, n_attributes)
-        return fixed_loss(counts, order, class_counts, options.smoothing.m, loss)
+        return fixed_loss(counts, order, class_counts, options.smoothing, loss)
 
     return Fitted(chosen, judge)
 
@@ -80,13 +80,13 @@ def _tried_in_arrays(
     job: Job, families: Mapping[int, Sequence[int]], structure: Structure
 ) -> Fitted:
     """A trial on few rows: no counts are made."""
-    engine, m, order = job.draft.engine, job.options.smoothing.m, structure.order
+    engine, smoothing, order = job.draft.engine, job.options.smoothing, structure.order
     classes, selection = job.prepared.class_counts, job.options.make_learner().selection
     depth = max((len(family) - 1 for family in families.values()), default=0)
 
     def judge(loss: Loss) -> float:
         return loss_in_arrays(
-            ArrayLoo(engine, job.encoded, families, order, classes, m), selection, depth
+            ArrayLoo(engine, job.encoded, families, order, classes, smoothing), selection, depth
         )
 
     return Fitted({}, judge)
@@ -179,7 +179,7 @@ def _selected(job: Job, counts: FamilyCounts, structure: Structure) -> tuple[Fam
         counts,
         structure.order,
         job.prepared.class_counts,
-        options.smoothing.m,
+        options.smoothing,
         selection,
         options.loocv_sample,
         progress,

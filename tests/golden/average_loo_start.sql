@@ -1,7 +1,7 @@
 -- left-out rows and their super parents, with a shift and dropped values
 SELECT
   k.r, k.y, k.g1
-  , p.level
+  , p.level AS level
   , (p.number::UINTEGER)*3+k.x0 AS k0
   , p.l_0 AS s0
   , p.l_1 AS s1

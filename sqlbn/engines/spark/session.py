@@ -52,7 +52,7 @@ def _adopted(session: Any) -> SparkSession:
 
 def local_master(settings: Settings) -> str:
     """Spark in this process's machine alone."""
-    return f"local[{settings.threads if settings.threads is not None else '*'}]"
+    return f"local[{settings.used_threads or '*'}]"
 
 
 def _hush() -> None:
