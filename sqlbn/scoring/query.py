@@ -193,10 +193,12 @@ def _codes(scorer: Scorer, relation: str, extra: list[tuple[str, str]]) -> str:
     return render("codes", items=items, codes=codes, joins=joins, relation=relation)
 
 
-def code_items(scorer: Scorer, stem: str) -> tuple[list[dict[str, str]], list[str]]:
+def code_items(
+    scorer: Scorer, stem: str, of: Sequence[int] | None = None
+) -> tuple[list[dict[str, str]], list[str]]:
     """The codes of the attributes in use, named by `stem` and position, and the joins for them."""
     codes, joins, dialect = [], [], scorer.dialect
-    for v in scorer.used:
+    for v in scorer.used if of is None else of:
         book, column, joined = scorer.books[v], column_sql("i", scorer.books[v].name), f"d{v}"
         same = book.name in scorer.same_type
         code = code_sql(book, column, joined, same, dialect)

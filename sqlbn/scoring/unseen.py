@@ -1,12 +1,12 @@
 """How many rows have values that training had not: a category, or a missing value, never seen.
 
-One scan of the columns in use, beside that of scoring, and before it: what is refused is not written.
+One scan, before that of scoring (what is refused is not written), of the columns that can have any.
 Numbers beyond those of training are not unseen: they fall into the first or the last interval.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlbn.engines.lake import Lake
@@ -43,23 +43,33 @@ class Unseen:
 
 def count_unseen(lake: Lake, spec: ModelSpec, scorer: Scorer, source: Source) -> Unseen:
     """Count the rows of a source that have unseen values, by column."""
-    if not scorer.used:
-        return Unseen(0, {})
     scorer = replace(scorer, books=spec.books)
-    counts = lake.row(unseen_sql(scorer, source.filtered_relation))
-    names = (scorer.books[v].name for v in scorer.used)
-    found = {name: int(n) for name, n in zip(names, counts[1:], strict=True) if n}
-    return Unseen(int(counts[0]), found)
+    able = [v for v in scorer.used if _can_be_unseen(scorer, v)]
+    rows = int(lake.row(source.select("count(*)"))[0])
+    if not able or not rows:
+        return Unseen(rows, {})
+    counts = lake.row(unseen_sql(scorer, able, source.filtered_relation))
+    names = (scorer.books[v].name for v in able)
+    return Unseen(rows, {name: int(n) for name, n in zip(names, counts, strict=True) if n})
 
 
-def unseen_sql(scorer: Scorer, relation: str) -> str:
-    """The number of rows, and for every column in use that of rows with an unseen value."""
-    codes, joins = code_items(scorer, NAMES.code)
+def _can_be_unseen(scorer: Scorer, v: int) -> bool:
+    """Not so a quantity that was missing in training too: any number is in some interval."""
+    book = scorer.books[v]
+    of_numbers = book.kind == "numeric" and book.name in scorer.same_type
+    return not of_numbers or book.missing is None or book.missing == 0
+
+
+def unseen_sql(scorer: Scorer, able: Sequence[int], relation: str) -> str:
+    """For every column that can have them, the number of rows with an unseen value.
+
+    Rows without any are filtered out first: they are nearly all.
+    """
+    codes, joins = code_items(scorer, NAMES.code, able)
     coded = render("codes", items="1 AS one", codes=codes, joins=joins, relation=relation)
-    sums = [
-        f"count(*) FILTER (WHERE {NAMES.code}{v} = {scorer.books[v].unseen})" for v in scorer.used
-    ]
-    return f"SELECT {', '.join(['count(*)', *sums])} FROM ({coded})"
+    tests = [f"{NAMES.code}{v} = {scorer.books[v].unseen}" for v in able]
+    sums = ", ".join(f"count(*) FILTER (WHERE {test})" for test in tests)
+    return f"SELECT {sums} FROM ({coded}) WHERE {' OR '.join(tests)}"
 
 
 def _percent(share: float) -> str:
