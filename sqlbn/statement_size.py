@@ -15,6 +15,12 @@ T = TypeVar("T")
 COLUMNS = 100
 # Terms of one sum: the engine refuses expressions that are 1,000 deep, and a + b + c is 2 deep.
 TERMS = 100
+# Joins, and joins times classes, of one scoring query; a larger model is scored in several.
+MOST_JOINS = 64
+MOST_LOOKUPS = 2000
+# The same of each of these.
+JOINS = 32
+LOOKUPS = 1000
 
 
 def in_blocks(items: Sequence[T], most: int | None = None) -> list[Sequence[T]]:
