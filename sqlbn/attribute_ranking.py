@@ -73,8 +73,8 @@ class Ranking:
 
 
 def rank(
-    data: Any,
-    target: str,
+    data: Any = None,
+    target: str | None = None,
     top: int = 10,
     *,
     bound: str | None = None,

@@ -161,7 +161,8 @@ def _when(steps: Sequence[Step], file: CountedFile) -> str:
 
 def start_history(draft: Draft, training: Training, options: FitOptions) -> None:
     """The history of a new model: its fit."""
-    condition = condition_of(options.where, options.table, options.query)
+    query = training.source.query or options.query
+    condition = condition_of(options.where, options.table, query)
     step = Step(
         action="fit",
         at=moment(),

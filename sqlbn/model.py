@@ -17,6 +17,7 @@ from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, encoding_of, shape_of
 from sqlbn.living.operations import change_rows
+from sqlbn.options import checked_rows
 from sqlbn.outfiles import csv_name, is_same
 from sqlbn.preparing import Encoding
 from sqlbn.progress import Progress
@@ -150,7 +151,7 @@ class Model:
 
     def predict(
         self,
-        data: Any,
+        data: Any = None,
         out: str | Path | None = None,
         *,
         progress: Progress | None = None,
@@ -159,8 +160,9 @@ class Model:
         """The rows of `data` with `prediction` and one probability a class.
 
         Written to `out` (Parquet or CSV) without passing through Python, else an Arrow table.
-        `options`: `table`, `query`, `where` (which rows), `exclude` (columns not to carry
-        through), `order_by` (columns; without it the order of the input is kept).
+        `options`: `table`, `query`, `where` (which rows), `encoding` (of CSV files), `trust_sql`,
+        `exclude` (columns not to carry through), `order_by` (columns; without it the order of the
+        input is kept).
         """
         if out is not None:
             self.write_predictions(data, out, progress=progress, **options)
@@ -196,13 +198,11 @@ class Model:
         data: Any,
         *,
         out: Path | None = None,
-        table: str | None = None,
-        query: str | None = None,
-        where: str | None = None,
         exclude: Sequence[str] = (),
         order_by: Sequence[str] = (),
+        **rows: Any,
     ) -> tuple[str, bool]:
-        source = open_source(self._engine, data, table=table, query=query, where=where)
+        source = open_source(self._engine, data, **checked_rows(rows))
         self._spec.require_class()
         source = rescannable(self._engine, self._spec, source)
         if out is not None and any(is_same(out, file.path) for file in source.files):
@@ -219,28 +219,30 @@ class Model:
 
     def evaluate(
         self,
-        data: Any,
+        data: Any = None,
         *,
         weight: str | None = None,
         ranking: bool = True,
-        table: str | None = None,
-        query: str | None = None,
-        where: str | None = None,
+        **rows: Any,
     ) -> Evaluation:
-        """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`."""
-        source = open_source(self._engine, data, table=table, query=query, where=where)
+        """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`.
+
+        `rows`: `table`, `query`, `where`, `encoding`, `trust_sql`.
+        """
+        source = open_source(self._engine, data, **checked_rows(rows))
         self._spec.require_class()
         return evaluate_source(self._draft, self._spec, source, weight, ranking)
 
-    def update(self, data: Any, **options: Any) -> Change:
+    def update(self, data: Any = None, **options: Any) -> Change:
         """Add rows: the model becomes that of a fit of old and new rows.
 
-        `options`: `again` (count a file once more), `where`, `table`, `query`, `progress`. A stored
-        model changes only when it is saved again; `sqlbn.update` does both.
+        `options`: `again` (count a file once more), `where`, `table`, `query`,
+        `encoding`, `trust_sql`, `progress`. A stored model changes only when it is saved again;
+        `sqlbn.update` does both.
         """
         return self._replace(change_rows(self._living, "update", data, **options))
 
-    def forget(self, data: Any, **options: Any) -> Change:
+    def forget(self, data: Any = None, **options: Any) -> Change:
         """Take rows out; an error, and nothing changed, where they were not all in it."""
         return self._replace(change_rows(self._living, "forget", data, **options))
 

@@ -41,6 +41,8 @@ DATA_OPTIONS = (
     "where",
     "table",
     "query",
+    "encoding",
+    "trust_sql",
     "memory_limit",
     "threads",
     "temp_dir",
@@ -92,8 +94,8 @@ class Preparation:
 
 
 def prepare(
-    data: Any,
-    target: str,
+    data: Any = None,
+    target: str | None = None,
     *,
     quiet: bool = True,
     progress: Progress | None = None,

@@ -10,6 +10,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.options import ROWS
 from sqlbn.outfiles import check_new_folder
 
 
@@ -38,7 +39,7 @@ def predict(
     as_json: opt.Json = False,
 ) -> None:
     """Score rows: input columns, the prediction, a probability for each class."""
-    rows_of = {key: options.pop(key) for key in ("where", "table", "query") if key in options}
+    rows_of = {key: options.pop(key) for key in ROWS if key in options}
     if out is not None and options.get("engine") == "spark":
         check_new_folder(out)  # before Spark is started for it
     with api.load(store, name, progress=STATE.progress(), **options) as model:

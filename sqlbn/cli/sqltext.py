@@ -36,9 +36,12 @@ def sql_predict(
     where: opt.Where = None,
     table: opt.Table = None,
     query: opt.Query = None,
+    encoding: opt.Encoding = None,
+    trust_sql: opt.TrustSql = False,
     traceback: opt.Traceback = False,
 ) -> None:
     """The query of a prediction, over the tables of the model's schema."""
-    typer.echo(
-        explain.predict_statement(store, name, data, where=where, table=table, query=query) + ";"
-    )
+    opt.require_data(data, query)
+    asked = {"where": where, "table": table, "query": query, "encoding": encoding}
+    statement = explain.predict_statement(store, name, data, trust_sql=trust_sql, **asked)
+    typer.echo(f"{statement};")

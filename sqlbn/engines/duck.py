@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -11,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from sqlbn.engines.duck_errors import damaged, is_damage, translate
 from sqlbn.engines.lake import Arrays, Lake
 from sqlbn.engines.local_lake import LocalLake
 from sqlbn.engines.scratch import Scratch
 from sqlbn.engines.settings import Settings, memory_bytes
-from sqlbn.errors import EngineError, OutOfMemoryError, SourceError, SqlbnError
+from sqlbn.errors import SqlbnError
 from sqlbn.quoting import literal
 from sqlbn.templates import render
-from sqlbn.urls import without_secrets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,6 +39,8 @@ class DuckDBEngine:
         self.scratch = Scratch(self.settings.temp_dir)
         self.connection = duckdb.connect(":memory:")
         self.listener: Callable[[str], None] | None = None
+        # Parquet files that are read: of a damaged one the engine does not always say which it is.
+        self.parquet_files: list[str] = []
         self._names = 0
         self._configure()
         self.lake: Lake = self._make_lake()
@@ -57,6 +58,8 @@ class DuckDBEngine:
 
     def _configure(self) -> None:
         self.execute("SET enable_progress_bar = false")
+        # Names in a user's query are tables and files, never variables of this program.
+        self.execute("SET python_enable_replacements = false")
         self.execute(f"SET perfect_ht_threshold = {_PERFECT_HASH_BITS}")
         self.execute(f"SET temp_directory = {literal(str(self.scratch.folder))}")
         if self.settings.memory_limit is not None:
@@ -99,7 +102,7 @@ class DuckDBEngine:
         try:
             yield reader
         except duckdb.Error as error:
-            raise translate(error) from error
+            raise self.translated(error) from error
         finally:
             reader.close()
 
@@ -113,7 +116,7 @@ class DuckDBEngine:
         try:
             yield connection.sql(sql).to_arrow_reader(rows)
         except duckdb.Error as error:
-            raise translate(error) from error
+            raise self.translated(error) from error
         finally:
             connection.close()
 
@@ -133,7 +136,29 @@ class DuckDBEngine:
                 raise KeyboardInterrupt from None
             raise
         except duckdb.Error as error:
-            raise translate(error) from error
+            raise self.translated(error) from error
+
+    def translated(self, error: duckdb.Error) -> SqlbnError:
+        """One clear line for an error; of a damaged file also which it is."""
+        if is_damage(error) and self.parquet_files and not _names_any(error, self.parquet_files):
+            for path in self.parquet_files:
+                reason = self._damage_of(path)
+                if reason is not None:
+                    return damaged(path, reason)
+        return translate(error)
+
+    def _damage_of(self, path: str) -> duckdb.Error | None:
+        """What the engine says of one Parquet file when it reads all of it."""
+        connection = self.connection.cursor()
+        try:
+            connection.execute(
+                f"SELECT max(COLUMNS(*)::VARCHAR) FROM read_parquet({literal(path)})"
+            )
+        except duckdb.Error as error:
+            return error
+        finally:
+            connection.close()
+        return None
 
     @contextmanager
     def joins_as_written(self) -> Iterator[None]:
@@ -221,26 +246,5 @@ class DuckDBEngine:
         self.close()
 
 
-def first_line(error: BaseException) -> str:
-    """The engine's message without its position marker and suggestions."""
-    text = str(error).strip().split("\n\nLINE ")[0].split("\n")[0]
-    return re.sub(r"^[A-Za-z ]+ Error: ", "", text).strip()
-
-
-def translate(error: duckdb.Error) -> SqlbnError:
-    """One clear line for what the engine says."""
-    line = without_secrets(first_line(error))
-    lower = line.lower()
-    if isinstance(error, duckdb.OutOfMemoryException) or "out of memory" in lower:
-        return OutOfMemoryError(
-            f"out of memory or disk: {line}; raise --memory-limit, "
-            "or point --temp-dir at a disk with more room"
-        )
-    damaged = ("magic bytes", "too small to be a parquet", "don't match", "corrupt", "thrift")
-    if any(sign in lower for sign in damaged) or "snappy" in lower or "zstd" in lower:
-        return SourceError(f"damaged Parquet file: {line}; write the file again")
-    if "no files found" in lower:
-        return SourceError(f"{line}; check the path")
-    if isinstance(error, duckdb.IOException):
-        return SourceError(line)
-    return EngineError(f"the database engine says: {line}")
+def _names_any(error: duckdb.Error, paths: Sequence[str]) -> bool:
+    return any(path in str(error) for path in paths)

@@ -48,7 +48,7 @@ def load(store: str | Path, name: str) -> Network:
 
 
 def score(
-    data: Any,
+    data: Any = None,
     *,
     bif: str | Path | Network | None = None,
     store: str | Path | None = None,
@@ -56,6 +56,8 @@ def score(
     table: str | None = None,
     query: str | None = None,
     where: str | None = None,
+    encoding: str | None = None,
+    trust_sql: bool = False,
     quiet: bool = True,
     progress: Progress | None = None,
     **settings: Any,
@@ -77,7 +79,15 @@ def score(
     stored = is_stored(bif, store, name)
     progress = progress or (Progress() if quiet else ConsoleProgress())
     with DuckDBEngine(only_settings(settings)) as engine:
-        source = open_source(engine, data, table=table, query=query, where=where)
+        source = open_source(
+            engine,
+            data,
+            table=table,
+            query=query,
+            where=where,
+            encoding=encoding,
+            trust_sql=trust_sql,
+        )
         if stored:
             found, variables, arcs = _score_stored(engine, store, name, source, progress)
         else:
