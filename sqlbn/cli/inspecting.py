@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,9 +14,10 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.searches import search_summary
 from sqlbn.cli.text import table as text_table
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.model import Model
 from sqlbn.report.plots import plot_loocv
+from sqlbn.store.damage import meta_problem, model_label
 
 
 def models(
@@ -28,18 +30,20 @@ def models(
     if as_json:
         typer.echo(json.dumps(found))
         return
-    rows = [
-        [
-            name,
-            meta["learner"],
-            meta["target"],
-            int(meta["rows"]),
-            meta["created_at"],
-            meta["version"],
-        ]
-        for name, meta in found.items()
-    ]
+    rows = [_listed(name, meta, store) for name, meta in found.items()]
     typer.echo(text_table(["model", "learner", "target", "rows", "created", "version"], rows))
+
+
+def _listed(name: str, meta: dict[str, str], store: str) -> list[Any]:
+    """A line of the list; one that is damaged does not hide the others."""
+    problem = meta_problem(meta)
+    if not problem:
+        keys = ("learner", "target", "rows", "created_at", "version")
+        values = [meta.get(key, "") for key in keys]
+        return [name, *values[:2], int(values[2]), *values[3:]]
+    label = model_label(name, store)
+    warnings.warn(f"{label} is damaged: {problem}; fit it again", SqlbnWarning, stacklevel=2)
+    return [name, "(damaged)", "", None, "", ""]
 
 
 def show(

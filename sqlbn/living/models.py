@@ -13,7 +13,7 @@ from sqlbn.counts.margins import MARGINS
 from sqlbn.describing import read_elementary
 from sqlbn.draft import Draft
 from sqlbn.encode.categories import known_groups
-from sqlbn.errors import StoreError
+from sqlbn.errors import SqlbnError, StoreError
 from sqlbn.history import HISTORY, Step, read_history
 from sqlbn.learners import LEARNERS, make_learner
 from sqlbn.living.codebooks import Books
@@ -21,6 +21,7 @@ from sqlbn.living.kinds import Living
 from sqlbn.living.stored import StoredCounts
 from sqlbn.options import FitOptions
 from sqlbn.preparing import Encoding
+from sqlbn.store.damage import damaged_by
 from sqlbn.store.spec import ModelSpec
 from sqlbn.store.terms import read_terms
 from sqlbn.structure.information import Matrix
@@ -90,6 +91,10 @@ class LivingModel:
 
     def __post_init__(self) -> None:
         names = self.draft.names()
+        try:
+            options_of(self.spec)
+        except (SqlbnError, KeyError, TypeError, ValueError) as error:
+            raise damaged_by(self.draft, ValueError(f"meta.options: {error}")) from error
         for table in (MARGINS, HISTORY):
             if table not in names:
                 raise StoreError(

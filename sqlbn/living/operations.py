@@ -76,7 +76,7 @@ def change_stored(
     model = LivingModel(draft, read_spec(draft))
     new, spec, change = change_rows(model, action, data, progress=progress, **options)
     with progress.stage("store", f"storing {name!r} in {store}"):
-        file.save(new, spec, name, replace=True, instead_of=int(model.spec.meta["version"]))
+        file.save(new, spec, name, replace=True, instead_of=int(model.spec.meta.get("version", 0)))
     return change
 
 

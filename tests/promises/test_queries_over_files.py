@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
-from subprocess import CompletedProcess
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 import sqlbn
+from sqlbn.cli.main import app
 from sqlbn.errors import OptionError, SourceError
 
-Run = Callable[..., CompletedProcess[str]]
 LATE = "SELECT * EXCLUDE (delay), delay > 15 AS late FROM '{}'"
 
 
@@ -76,7 +74,8 @@ def test_a_query_over_files_is_as_good_as_its_rows(lake: Path, query: str, threa
 
 
 def test_predict_keeps_the_order_of_the_query(lake: Path) -> None:
-    with sqlbn.fit(query=LATE.format(f"{lake}/all.csv"), target="late", learner="nb") as model:
+    every = LATE.format(f"{lake}/all.csv")
+    with sqlbn.fit(query=every, target="late", learner="nb", threads=1) as model:
         scored = model.predict(query=f"SELECT hour, carrier FROM '{lake}/flights/*.parquet'")
         assert isinstance(scored, pa.Table)
         assert scored["hour"].to_pylist() == flights(0, 900)["hour"].to_pylist()
@@ -101,29 +100,32 @@ def test_files_of_a_query_are_in_the_model_already(lake: Path) -> None:
     assert sqlbn.models(store)["x"]["rows"] == "600"
 
 
-def test_every_command_takes_a_query_without_data(lake: Path, run: Run) -> None:
-    query = ["--query", LATE.format("flights/*.parquet")]
-    stored = ["-s", "m.duckdb", "-n", "x"]
-    assert run("fit", *query, "-t", "late", *stored, "-l", "nb", cwd=lake).returncode == 0
-    target = [*query, "-t", "late"]
-    losses = run("evaluate", *target, "-l", "nb", "--folds", 3, "--json", cwd=lake)
-    assert json.loads(losses.stdout)["rows"] == 900
+def test_every_command_takes_a_query_without_data(
+    lake: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(lake)
+    query, stored = ["--query", LATE.format("flights/*.parquet")], ["-s", "m.duckdb", "-n"]
+    target, nb = [*query, "-t", "late"], ["-l", "nb"]
     for words in (
+        ["fit", *target, *stored, "x", *nb],
         ["predict", "x", *query, "--store", "m.duckdb", "--out", "p.csv"],
         ["forget", "x", "--query", LATE.format("flights/2.parquet"), "--store", "m.duckdb"],
-        ["curve", *target, "--learners", "nb", "--sizes", "50", "--repeats", 1],
+        ["update", "x", "--query", LATE.format("flights/2.parquet"), "--store", "m.duckdb"],
+        ["evaluate", *target, *nb, "--folds", "2"],
+        ["curve", *target, "--learners", "nb", "--sizes", "50", "--repeats", "1"],
         ["rank", *target],
         ["prepare", *target],
-        ["network", "learn", *query, "-t", "late", "-s", "m.duckdb", "-n", "n", "--method", "hgc"],
-        ["network", "score", *query, "--store", "m.duckdb", "--name", "n"],
+        ["network", "learn", *target, *stored, "n", "--method", "hgc"],
+        ["network", "score", *query, *stored, "n"],
         ["sql", "predict", "x", *query, "--store", "m.duckdb"],
+        ["sql", "fit", *target, *nb],
     ):
-        done = run(*words, cwd=lake)
-        assert done.returncode == 0, (words, done.stderr)
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, (words, done.output)
     assert len((lake / "p.csv").read_text().splitlines()) == 901
 
 
-def test_a_query_that_cannot_be_met_is_told_in_a_line(lake: Path, run: Run) -> None:
+def test_a_query_that_cannot_be_met_is_told_in_a_line(lake: Path) -> None:
     for options, line in (
         ({"query": "FROM 'none/*.parquet'"}, "--query: no file matches 'none/"),
         ({"query": "FROM somewhere"}, "'somewhere' is no table here and no file, by its name"),
@@ -136,5 +138,5 @@ def test_a_query_that_cannot_be_met_is_told_in_a_line(lake: Path, run: Run) -> N
             sqlbn.fit(target="late", learner="nb", **options)
     with pytest.raises(OptionError, match="--test does not go with a --query"):
         sqlbn.evaluate(query=LATE.format(f"{lake}/all.csv"), target="late", test=f"{lake}/all.csv")
-    done = run("fit", "--target", "late", cwd=lake)
-    assert done.returncode == 2 and "--query" in done.stderr
+    done = CliRunner().invoke(app, ["fit", "--target", "late"])
+    assert done.exit_code == 2 and "--query" in done.output
