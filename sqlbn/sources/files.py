@@ -14,6 +14,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError, SourceError, SqlbnError
 from sqlbn.quoting import literal, literals
 from sqlbn.sources.relation import Source, SourceFile, parquet_row_key
+from sqlbn.sources.remote import remote_files
 from sqlbn.urls import is_remote, shown, without_secrets
 
 _PARQUET = (".parquet", ".pq", ".parq")
@@ -100,9 +101,14 @@ def _pattern(path: str, literally: bool = False) -> str:
     return "".join(f"[{c}]" if c in "*?[" else c for c in path)
 
 
-def sized(files: Sequence[str]) -> tuple[SourceFile, ...]:
-    """The files with their sizes; 0 where only the engine knows."""
-    return tuple(SourceFile(f, 0 if is_remote(f) else Path(f).stat().st_size) for f in files)
+def sized(engine: DuckDBEngine, files: Sequence[str]) -> tuple[SourceFile, ...]:
+    """The files with their sizes, remote ones with their state; 0 where nobody knows."""
+    remote = remote_files(engine, [file for file in files if is_remote(file)])
+    return tuple(
+        found
+        for file in files
+        for found in remote.get(file) or [SourceFile(file, Path(file).stat().st_size)]
+    )
 
 
 def label_of(files: Sequence[str]) -> str:
@@ -127,7 +133,7 @@ def parquet_source(
         relation=relation,
         columns=dict(engine.columns(relation)),
         label=label_of(files),
-        files=sized(files),
+        files=sized(engine, files),
         row_key=parquet_row_key(),
     )
 
@@ -261,7 +267,7 @@ def csv_source(
         relation=relation,
         columns=dict(engine.columns(relation)),
         label=label_of(files),
-        files=sized(files),
+        files=sized(engine, files),
         rescannable=False,
     )
 

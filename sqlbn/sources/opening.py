@@ -196,7 +196,7 @@ def _database_source(engine: DuckDBEngine, path: str, asked: Asked) -> Source:
         relation=relation,
         columns=_columns(engine, relation, path, name, is_table),
         label=f"table {name!r} of {shown(path)}",
-        files=(database_file(path),),
+        files=(database_file(engine, path),),
         row_key="rowid" if is_table else None,
         rescannable=is_table,
     )

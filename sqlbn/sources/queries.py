@@ -33,7 +33,7 @@ def files_query(engine: DuckDBEngine, query: str, trusted: bool) -> Source:
         relation=f"({found.text}\n)",
         columns={},
         label=f"the query on {label_of(found.paths)}" if found.paths else "the query",
-        files=sized(files),
+        files=sized(engine, files),
         rescannable=False,
         ordered=found.keeps_rows,
         query=found.of_any_files(engine),
@@ -94,14 +94,14 @@ def database_query(
     macros = [r[0] for r in engine.rows(f"SELECT function_name FROM duckdb_functions() {own}")]
     found = _parsed(engine, query, trusted, [(s, t) for s, t in tables], macros)
     relation = f"({found.text}\n)"
-    others = sized(_files_of(engine, found.paths))
+    others = sized(engine, _files_of(engine, found.paths))
     engine.execute(f"USE {identifier(catalog)}")
     try:
         source = Source(
             relation=relation,
             columns=dict(engine.columns(relation)),
             label=f"the query on {shown(path)}",
-            files=(database_file(path), *others),
+            files=(database_file(engine, path), *others),
             rescannable=False,
             ordered=found.keeps_rows,
         )
@@ -113,9 +113,9 @@ def database_query(
         engine.execute("USE memory")
 
 
-def database_file(path: str) -> SourceFile:
+def database_file(engine: DuckDBEngine, path: str) -> SourceFile:
     """A database as a file of a source."""
-    return sized([path])[0]
+    return sized(engine, [path])[0]
 
 
 def _parsed(

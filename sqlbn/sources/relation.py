@@ -19,11 +19,15 @@ PLACES = frozenset({"file_index", "file_row_number"})
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file that rows come from; `part` is what its place in a table adds to every row of it."""
+    """A file that rows come from; `part` is what its place in a table adds to every row of it.
+
+    `state` tells a remote file from what it was before: its ETag or its time of change.
+    """
 
     path: str
     size: int
     part: str = ""
+    state: str = ""
 
     @property
     def name(self) -> str:

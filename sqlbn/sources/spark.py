@@ -251,7 +251,7 @@ def _shown(
         relation=name,
         columns=columns,
         label=label,
-        files=sized(files),
+        files=sized(engine, files),
         row_key=identifier(NUMBER) if numbered is not None else None,
         numbered_as=numbered,
     )

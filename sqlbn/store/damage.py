@@ -88,7 +88,7 @@ def meta_problem(meta: Mapping[str, str | None]) -> str:
     for key, value in meta.items():
         if value is None:
             return f"meta.{key} is NULL"
-        if not _VALUES.get(key, lambda text: True)(value):
+        if key in _VALUES and not _VALUES[key](value):
             return f"meta.{key} is {_shortened(value)}"
     if meta["learner"] not in LEARNERS:
         return f"meta.learner is {_shortened(str(meta['learner']))}"
@@ -161,6 +161,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
         **{"attribute": "text", "code": "whole", "implied": "text", "implied_code": "whole"}
     },
     "terms": {"attribute": "text", "parents": "texts", "weight": "number"},
+    "variables": {"attribute": "text", "elementary": "whole?"},
     "turns": {"turn": "whole", "role": "text", "attribute": "text", "repeat": "whole"},
     "history": {
         **{"step": "whole", "action": "text", "source": "text?", "rows": "whole"},
