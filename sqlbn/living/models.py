@@ -14,7 +14,7 @@ from sqlbn.describing import read_elementary
 from sqlbn.draft import Draft
 from sqlbn.encode.categories import known_groups
 from sqlbn.errors import SqlbnError, StoreError
-from sqlbn.history import HISTORY, Step, read_history
+from sqlbn.history import FILES, HISTORY, Step, read_history
 from sqlbn.learners import LEARNERS, make_learner
 from sqlbn.living.codebooks import Books
 from sqlbn.living.kinds import Living
@@ -95,7 +95,7 @@ class LivingModel:
             options_of(self.spec)
         except (SqlbnError, KeyError, TypeError, ValueError) as error:
             raise damaged_by(self.draft, ValueError(f"meta.options: {error}")) from error
-        for table in (MARGINS, HISTORY):
+        for table in (MARGINS, "margin_families", HISTORY, FILES):
             if table not in names:
                 raise StoreError(
                     f"the model has no table {table!r}: it was made by an earlier sqlbn, which "

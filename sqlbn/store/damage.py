@@ -10,11 +10,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from typing import NoReturn
+from typing import NoReturn, get_args
 
 from sqlbn.draft import Draft
-from sqlbn.errors import EngineError, StoreError
+from sqlbn.encode.types import plain_type
+from sqlbn.errors import StoreError
 from sqlbn.quoting import identifier
+from sqlbn.scoring.smoothing import Backoff, Estimate, Missing
 
 Check = Callable[[str], bool]
 
@@ -60,6 +62,13 @@ def _is_json(kind: type) -> Check:
     return check
 
 
+def _is_type(text: str) -> bool:
+    try:
+        return bool(plain_type(text))
+    except ValueError:
+        return False
+
+
 _WHOLE = (
     *("format", "rows", "rows_skipped", "version", "selected_k", "selected_attributes"),
     *("structure_rows", "structure_steps", "arcs", "evaluations"),
@@ -71,6 +80,10 @@ _VALUES: dict[str, Check] = {
     "files": _is_json(list),
     "weight_bits": _is_bits,
     "m": _is_above_0,
+    "target_type": _is_type,
+    "backoff": lambda text: text in get_args(Backoff),
+    "estimate": lambda text: text in get_args(Estimate),
+    "missing": lambda text: text in get_args(Missing),
 }
 _REQUIRED = (
     *("learner", "options", "target", "target_type", "m", "weight", "where", "source", "rows"),
@@ -197,6 +210,10 @@ def check_tables(draft: Draft) -> None:
     present = set(draft.names())
     for table in _COLUMNS.keys() & present - {"meta"}:
         check_columns(draft, table)
+    for table, column in (("classes", "code"), ("attributes", "position"), ("attributes", "rank")):
+        _check_numbered(draft, table, column)
+    for table, column in (("classes", "class"), ("classes", "column"), ("attributes", "attribute")):
+        _check_distinct(draft, table, column)
     for table, wrong, what in _IMPOSSIBLE:
         if table not in present:
             continue
@@ -204,10 +221,6 @@ def check_tables(draft: Draft) -> None:
         n = draft.engine.row(sql)[0]
         if n:
             refuse(draft.label, f"{table}: {what} in {n:,} rows")
-    for table, column in (("classes", "code"), ("attributes", "position"), ("attributes", "rank")):
-        _check_numbered(draft, table, column)
-    for table, column in (("classes", "class"), ("classes", "column"), ("attributes", "attribute")):
-        _check_distinct(draft, table, column)
     for counts, families in (("counts", "families"), ("margins", "margin_families")):
         if {counts, families} <= present:
             _check_counts(draft, counts, families)
@@ -315,7 +328,7 @@ def _check_cuts(draft: Draft) -> None:
 def damaged_by(draft: Draft, error: Exception) -> DamagedModelError:
     """What went wrong while a model was opened, as a line that says so."""
     told = str(error).removeprefix("the database engine says: ").splitlines() or [""]
-    line = told[0] if isinstance(error, EngineError | StoreError) else repr(error)
+    line = f"there is no {told[0]}" if isinstance(error, KeyError) else told[0]
     return DamagedModelError(f"{draft.label} is damaged: {line[:200]}; fit it again")
 
 

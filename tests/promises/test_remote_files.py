@@ -24,7 +24,7 @@ FILES: dict[str, dict[str, str]] = {}
 
 
 class Server(BaseHTTPRequestHandler):
-    def do_HEAD(self) -> None:  # noqa: N802
+    def do_HEAD(self) -> None:
         path = self.path.split("?")[0]
         signed = "signature" in self.path and self.command == "HEAD"
         self.send_response(403 if signed else 200 if path in FILES else 404)
@@ -36,7 +36,7 @@ class Server(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         self.do_HEAD()
         self.wfile.write(b"P")
 
