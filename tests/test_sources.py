@@ -216,7 +216,7 @@ def test_the_only_table_needs_no_name(rows: pa.Table, wanted: Tables, tmp_path: 
         ({"query": "DROP TABLE fruit"}, "--query takes one SELECT statement"),
         ({"query": "FROM fruit; FROM fruit"}, "--query takes one SELECT statement"),
         ({"query": "not sql"}, "--query is not SQL"),
-        ({"query": "FROM nowhere"}, "--query cannot be used: 'nowhere' is no table of the database"),
+        ({"query": "FROM nowhere"}, "--query cannot be used: 'nowhere' is no table"),
     ],
 )
 def test_a_choice_that_cannot_be_met(database: Path, options: dict[str, str], message: str) -> None:
