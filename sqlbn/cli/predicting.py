@@ -12,6 +12,7 @@ from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.json_text import json_text
 from sqlbn.lists import listed
+from sqlbn.options import ROWS
 from sqlbn.outfiles import check_new_folder, check_rows_file
 from sqlbn.sources.there import check_there
 
@@ -46,7 +47,7 @@ def predict(
     as_json: opt.Json = False,
 ) -> None:
     """Score rows: input columns, the prediction, a probability for each class."""
-    rows_of = {key: options.pop(key) for key in ("where", "table", "query") if key in options}
+    rows_of = {key: options.pop(key) for key in ROWS if key in options}
     check_there(api.engine_settings(options), data)
     if out is not None:  # before an engine is started for it
         (check_new_folder if options.get("engine") == "spark" else check_rows_file)(out)

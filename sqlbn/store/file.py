@@ -11,10 +11,11 @@ from pathlib import Path
 
 from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import SqlbnError, StoreBusyError, StoreError
+from sqlbn.errors import EngineError, SqlbnError, StoreBusyError, StoreError
 from sqlbn.quoting import identifier, literal, qualified
 from sqlbn.scoring.query import prediction_sql
 from sqlbn.store.condition import check_file, explained, is_busy
+from sqlbn.store.damage import model_label
 from sqlbn.store.spec import TABLES, ModelSpec
 
 # The oldest file format that DuckDB 2.0 writes: any duckdb program from 0.10 opens the tables.
@@ -151,9 +152,7 @@ class StoreFile:
         """The meta table of every model."""
         with self._attached(engine, write=False) as catalog:
             return {
-                name: dict(
-                    engine.rows(f"SELECT key, value FROM {qualified(catalog, name, 'meta')}")
-                )
+                name: _meta(engine, qualified(catalog, name, "meta"))
                 for name in _model_names(engine, catalog)
             }
 
@@ -166,6 +165,7 @@ class StoreFile:
         with self._attached(engine, write=False) as catalog:
             self._require(engine, catalog, name)
             draft = Draft(engine)
+            draft.label = model_label(name, self.path)
             for table in _tables(engine, catalog, name):
                 engine.execute(
                     f"CREATE TABLE {draft.table(table)} AS FROM {qualified(catalog, name, table)}"
@@ -266,16 +266,15 @@ class StoreFile:
             return 1
         if not replace:
             raise StoreError(_taken(self.path, name))
-        old = engine.rows(
-            f"SELECT value FROM {qualified(catalog, name, 'meta')} WHERE key = 'version'"
-        )
-        if instead_of is not None and old and int(old[0][0]) != instead_of:
+        told = _meta(engine, qualified(catalog, name, "meta")).get("version") or "0"
+        old = int(told) if told.isdecimal() else 0  # what is damaged may be replaced
+        if instead_of is not None and old != instead_of:
             raise StoreError(
                 f"the model {name!r} was changed by somebody else meanwhile; nothing was changed, "
                 "try again"
             )
         engine.execute(f"DROP SCHEMA {qualified(catalog, name)} CASCADE")
-        return int(old[0][0]) + 1 if old else 1
+        return old + 1
 
     def _write_sql_face(
         self, engine: DuckDBEngine, catalog: str, name: str, spec: ModelSpec
@@ -305,6 +304,14 @@ class StoreFile:
         with self._attached(engine, write=True) as catalog:
             self._require(engine, catalog, name)
             engine.execute(f"DROP SCHEMA {qualified(catalog, name)} CASCADE")
+
+
+def _meta(engine: DuckDBEngine, table: str) -> dict[str, str]:
+    """A meta table; nothing where it is damaged."""
+    try:
+        return dict(engine.rows(f"SELECT key, value FROM {table}"))
+    except EngineError:
+        return {}
 
 
 def _taken(path: Path, name: str) -> str:
