@@ -7,11 +7,13 @@ import functools
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NoReturn, ParamSpec, TypeVar
 
 from sqlbn.cli.state import STATE
+from sqlbn.display import printable
 from sqlbn.errors import SqlbnError
+from sqlbn.limits import check_whole
 from sqlbn.spelling import SHELL, spoken
 
 P = ParamSpec("P")
@@ -26,13 +28,14 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
         try:
             with spoken(SHELL):
                 try:
+                    _check_numbers(kwargs)
                     found = command(*args, **kwargs)
                     sys.stdout.flush()
                     return found
-                except SqlbnError as error:
-                    if STATE.traceback:
+                except (SqlbnError, OSError, MemoryError) as error:
+                    if STATE.traceback or isinstance(error, BrokenPipeError):
                         raise
-                    print(f"sqlbn: {error}", file=sys.stderr)
+                    print(f"sqlbn: {printable(_line(error))}", file=sys.stderr)
                     sys.exit(1)
         except BrokenPipeError:
             leave_quietly()
@@ -40,6 +43,21 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             _say_interrupted()
 
     return guarded
+
+
+def _check_numbers(options: Mapping[str, object]) -> None:
+    """An error for a whole number that the engine has no type for."""
+    for name, value in options.items():
+        if isinstance(value, int):
+            check_whole(name, value)
+
+
+def _line(error: BaseException) -> str:
+    """What an error says; of the system's errors the file and the reason."""
+    if isinstance(error, SqlbnError) or not isinstance(error, OSError):
+        return str(error) or "out of memory"
+    named = f"{os.fsdecode(error.filename)!r}: " if error.filename is not None else ""
+    return f"{named}{error.strerror or error}"
 
 
 def leave_quietly() -> NoReturn:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from sqlbn.display import printable
 from sqlbn.engines.lake import Arrays, Lake
 from sqlbn.engines.local_lake import LocalLake
 from sqlbn.engines.scratch import Scratch
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 # the blocks of the covering plan (2^17 cells: 11 ms a million rows, three times that without). Past
 # that the array is mostly empty (adult, k = 5: 24 bits make pass 2 ten times slower).
 _PERFECT_HASH_BITS = 18
+# What Python makes of a byte in a file's name that is no UTF-8.
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _WORDS = {"DOUBLE": "number", "BIGINT": "whole number", "DATE": "date", "TIMESTAMP": "time"}
 
 # The engines of this process, for whoever must stop what they do.
@@ -145,7 +148,12 @@ class DuckDBEngine:
         try:
             ask = self.connection.sql if relation else self.connection.execute
             return fetch(ask(sql))
-        except RuntimeError as error:
+        except (UnicodeEncodeError, RuntimeError) as error:
+            if half := _HALF_CHARACTER.search(sql):  # the engine says std::bad_cast
+                shown = printable(sql[max(0, half.start() - 40) : half.end() + 40])
+                raise SourceError(
+                    f"a name is not UTF-8, which the engine needs: …{shown}…; rename it"
+                ) from error
             # DuckDB answers Ctrl-C with a plain RuntimeError.
             if "interrupt" in str(error).lower():
                 raise KeyboardInterrupt from None
