@@ -118,7 +118,8 @@ def _like(
         if learner is None and not any(options.get(key) for key in LEARNER_OPTIONS):
             # Models that are to be merged are of one kind: that of the pattern unless told.
             learner, known = told.learner, told.make_learner().options()
-            options = {**known, "m": told.m, "backoff": told.backoff, **options}
+            rules = {"m": told.m, "backoff": told.backoff, "unseen": told.unseen}
+            options = {**known, **rules, **options}
         settings, chosen = split_options(target, learner, {**options, **decided})
         return settings, chosen, Pattern(encoding)
     settings = _settings(options)

@@ -61,8 +61,8 @@ def _check_labels(rows: Any, labels: Any, number: int, name: str) -> None:
         )
     if rows.shape[0] != number:
         raise ColumnError(f"the data has {rows.shape[0]:,} rows, and there are {number:,} labels")
-    indexed = library(rows) == library(labels) == "pandas"
-    if indexed and not rows.index.equals(labels.index):
+    index = getattr(labels, "index", None) if library(rows) == library(labels) == "pandas" else None
+    if index is not None and not rows.index.equals(index):
         raise ColumnError(
             "the data and the labels have different indexes; to go by their order: "
             "y.set_axis(X.index)"
@@ -70,9 +70,9 @@ def _check_labels(rows: Any, labels: Any, number: int, name: str) -> None:
 
 
 def _name(labels: Any) -> str:
-    columns = getattr(labels, "column_names", None)
-    if columns is None and getattr(labels, "ndim", 1) == 2 and hasattr(labels, "columns"):
-        columns = list(labels.columns)
+    columns = getattr(labels, "column_names", None)  # of an Arrow table
+    if columns is None and len(getattr(labels, "shape", ())) == 2:
+        columns = list(getattr(labels, "columns", ()))
     name = columns[0] if columns else getattr(labels, "name", None)
     return str(name) if name not in (None, "") else _UNNAMED
 
@@ -84,9 +84,10 @@ def _labels(labels: Any) -> pa.Array:
     if len(getattr(labels, "shape", ())) == 2:
         if labels.shape[1] != 1:
             raise ColumnError(f"labels are one column; there are {labels.shape[1]}")
-        labels = labels.iloc[:, 0] if library(labels) == "pandas" else labels[:, 0]
-    if isinstance(labels, pa.Table):
-        labels = labels.column(0)
+        if isinstance(labels, pa.Table):
+            labels = labels.column(0)
+        else:
+            labels = labels.iloc[:, 0] if library(labels) == "pandas" else labels[:, 0]
     try:
         found = labels.to_arrow() if library(labels) == "polars" else labels
         found = found if isinstance(found, pa.Array | pa.ChunkedArray) else pa.array(found)

@@ -20,6 +20,7 @@ from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
 from sqlbn.learners.base import Smooths
 from sqlbn.learners.registry import smoothed_learners, switch
+from sqlbn.limits import check_whole
 from sqlbn.lists import as_list, names_in, possible_names
 from sqlbn.scoring.smoothing import (
     Smoothing,
@@ -88,7 +89,7 @@ class FitOptions:
     query: str | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.m < math.inf:
+        if not 1e-300 < self.m < math.inf:
             raise OptionError(f"--m {self.m}: give a number above 0")
         checked_backoff(self.backoff)
         self._check_encoding()
@@ -309,6 +310,9 @@ def fit_options(target: str, options: dict[str, Any]) -> FitOptions:
     for key in options:
         if key not in known:
             raise OptionError(f"there is no option {key!r}; there is {', '.join(sorted(known))}")
+    for key, value in options.items():
+        if isinstance(value, int):
+            check_whole(key, value)
     if options.get("learner") is None:
         # Whoever gives k has chosen the learner that takes it.
         options = {**options, "learner": "kdb" if options.get("k") is not None else DEFAULT_LEARNER}

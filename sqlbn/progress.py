@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from sqlbn.display import printable
+
 
 class Progress:
     """Times every pass; says nothing. The base of those that do."""
@@ -61,11 +63,11 @@ class ConsoleProgress(Progress):
 
     def note(self, text: str) -> None:
         clear = "\r\x1b[2K" if self._live else ""
-        self._stream.write(f"{clear}· {text}\n")
+        self._stream.write(f"{clear}· {printable(text)}\n")
         self._stream.flush()
 
     def begin(self, title: str, rows: int, total: int) -> None:
-        self._title, self._rows, self._total, self._done = title, rows, total, 0
+        self._title, self._rows, self._total, self._done = printable(title), rows, total, 0
         self._draw(force=True)
 
     def advance(self, steps: int = 1) -> None:

@@ -11,6 +11,7 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.evaluating import positive_line
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.evaluation.curves import points_table
 from sqlbn.evaluation.losses import OF_POSITIVE, check_measure
@@ -82,7 +83,7 @@ def curve(
         write_table(points_table(points), out)
     if plot is not None:
         plot_curves(plot, points, measure, f"{target}, {repeats} training sets of each size")
-        typer.echo(f"drawn: {plot}", err=True)
+        echo(f"drawn: {plot}", err=True)
     if as_json:
         typer.echo(json_text([point.to_dict() for point in points]))
         return
@@ -91,7 +92,7 @@ def curve(
         [f"{size:,}", *(by_place[learner, size].mean(measure) for learner in named)]
         for size in rows
     ]
-    typer.echo(text_table([f"rows \\ {measure}", *named], body))
+    echo(text_table([f"rows \\ {measure}", *named], body))
 
     if points[0].positive is not None and measure in OF_POSITIVE:
-        typer.echo(f"({positive_line(measure, points[0].positive, positive is not None)})")
+        echo(f"({positive_line(measure, points[0].positive, positive is not None)})")

@@ -9,6 +9,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.evaluation import Evaluation
 from sqlbn.evaluation.losses import OF_POSITIVE
@@ -57,22 +58,20 @@ def _print(result: Evaluation, parts: list[Evaluation], asked: bool) -> None:
     rows: list[list[Any]] = [["all rows", *result.losses.values(), result.rows]]
     if len(parts) > 1:
         rows += [[f"fold {i + 1}", *p.losses.values(), p.rows] for i, p in enumerate(parts)]
-    typer.echo(text_table(["", *names, "rows"], rows))
+    echo(text_table(["", *names, "rows"], rows))
     if result.positive is not None:
         about = positive_line(", ".join(OF_POSITIVE), result.positive, asked)
-        typer.echo(f"({about})")
+        echo(f"({about})")
     if result.skipped:
-        typer.echo(
-            f"{result.skipped:,} rows have no class, or one that was not trained on: left out"
-        )
+        echo(f"{result.skipped:,} rows have no class, or one that was not trained on: left out")
     seconds = ", ".join(f"{name} {taken:.1f} s" for name, taken in sorted(result.seconds.items()))
-    typer.echo(f"\n{seconds}\n")
+    echo(f"\n{seconds}\n")
     if len(result.classes) <= _MOST_CLASSES:
         header = ["true \\ predicted", *result.classes]
         cells = [
             [c, *map(_count, row)] for c, row in zip(result.classes, result.confusion, strict=True)
         ]
-        typer.echo(text_table(header, cells))
+        echo(text_table(header, cells))
     else:
         typer.echo(f"(confusion of {len(result.classes)} classes: --json)")
 

@@ -10,6 +10,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo, echo_data
 from sqlbn.exporting.targets import TARGETS
 from sqlbn.json_text import json_text
 from sqlbn.lists import listed
@@ -63,6 +64,6 @@ def export(
         made = {"out": out} if out is not None else {"text": found}
         typer.echo(json_text({"name": name, "format": format, **made}))
     elif out is None:
-        typer.echo(found, nl=False)
+        echo_data(str(found))
     elif not STATE.quiet:
-        typer.echo(f"{name} written to {out}")
+        echo(f"{name} written to {out}")

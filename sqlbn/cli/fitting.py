@@ -12,6 +12,7 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.inspecting import print_model
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.errors import OptionError, SourceError
 from sqlbn.json_text import json_text
 from sqlbn.quoting import identifier, literal
@@ -78,12 +79,12 @@ def fit(
 def _print_place(store: str, name: str) -> None:
     """Where the model is, and what to do with it."""
     if isinstance(open_store(store), StoreFolder):
-        typer.echo(f"\nStored as {name!r}, Parquet tables in {store}. To score rows:")
-        typer.echo(f"  sqlbn predict {name} new/*.parquet --store {store}")
+        echo(f"\nStored as {name!r}, Parquet tables in {store}. To score rows:")
+        echo(f"  sqlbn predict {name} new/*.parquet --store {store}")
         return
-    typer.echo(f"\nStored as {name!r} in {store}. In SQL:")
+    echo(f"\nStored as {name!r} in {store}. In SQL:")
     place = f"ATTACH {literal(store)} AS m; USE m.{identifier(name)};"
-    typer.echo(f"  {place} FROM predict('new/*.parquet');")
+    echo(f"  {place} FROM predict('new/*.parquet');")
 
 
 def demo(
@@ -97,7 +98,7 @@ def demo(
 
     def say(text: str) -> None:
         if not as_json:
-            typer.echo(text)
+            echo(text)
 
     say(f"$ sqlbn fit {data} --target class --store {store} --name adult")
     with api.fit(

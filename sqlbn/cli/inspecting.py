@@ -13,6 +13,7 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.encode.weights import WEIGHT_KINDS
 from sqlbn.errors import OptionError
@@ -43,7 +44,7 @@ def models(
         ]
         for name, meta in found.items()
     ]
-    typer.echo(text_table(["model", "learner", "target", "rows", "created", "version"], rows))
+    echo(text_table(["model", "learner", "target", "rows", "created", "version"], rows))
 
 
 def show(
@@ -98,7 +99,7 @@ def show(
         elif not found:
             print_model(model)
         else:
-            typer.echo("\n\n".join(text for _, text in found.values()))
+            echo("\n\n".join(text for _, text in found.values()))
 
 
 # The rows of a section for programs, and its text for people.
@@ -166,7 +167,7 @@ def loocv_of(model: Model, plot: Path | None) -> Shown:
         fitted = model.history.to_pylist()[0]["total_rows"]
         title = f"{meta['learner']} of {meta['target']!r}, {fitted:,} rows"
         plot_loocv(plot, rows, loss, chosen, title, letter)
-        typer.echo(f"drawn: {plot}", err=True)
+        echo(f"drawn: {plot}", err=True)
     ks = sorted({row["k"] for row in rows})
     values = {(row["k"], row["n_attributes"]): row["value"] for row in rows if row["loss"] == loss}
     ranked = sorted(model.attributes.to_pylist(), key=lambda row: row["rank"])
@@ -191,7 +192,7 @@ def drop(
     if as_json:
         typer.echo(json_text({"dropped": name, "store": store}))
     elif not STATE.quiet:
-        typer.echo(f"dropped {name!r} from {store}")
+        echo(f"dropped {name!r} from {store}")
 
 
 def print_model(model: Model, most: int | None = None) -> None:
@@ -208,17 +209,17 @@ def print_model(model: Model, most: int | None = None) -> None:
         options += f"; chosen: superparent {meta['superparent']}"
     skipped = f" ({meta['rows_skipped']:,} skipped)" if meta["rows_skipped"] else ""
     of = f" of {meta['target']!r}" if meta["target"] else ", a network without a class"
-    typer.echo(f"{meta['learner']} ({options}){of}")
+    echo(f"{meta['learner']} ({options}){of}")
     changes = model.history.num_rows - 1
     changed = f", changed {changes:,} times since (--history)" if changes else ""
-    typer.echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
+    echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
     _print_rules(model)
     _print_sureness(model)
     if meta["target"]:
         counts = [f"{row['class']} {row['n']:,}" for row in model.classes.to_pylist()]
         more = f", … {len(counts)} in all" if len(counts) > 12 else ""
-        typer.echo(f"classes: {', '.join(counts[:12])}{more}")
-    typer.echo("")
+        echo(f"classes: {', '.join(counts[:12])}{more}")
+    echo("")
     rows = _attribute_rows(model)
     header = ["attribute", "kind", "values", "mi", "used", "parents"]
     if meta["learner"] == "ande":  # all take turns
@@ -230,18 +231,18 @@ def print_model(model: Model, most: int | None = None) -> None:
         header, rows = [*header[:4], "weight"], [[*row[:4], weights[row[0]]] for row in rows]
     if not meta["target"]:  # nothing to be informed about
         header, rows = [*header[:3], header[-1]], [[*row[:3], row[-1]] for row in rows]
-    typer.echo(text_table(header, rows[:most]))
+    echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
-        typer.echo(f"… {len(rows)} attributes in all")
+        echo(f"… {len(rows)} attributes in all")
 
 
 def _print_rules(model: Model) -> None:
     """What the weights of rows mean, and when parents are dropped, where there are any."""
     meta, kind = model.meta, model.meta.get("weight_kind")
     if kind in WEIGHT_KINDS:
-        typer.echo(f"weights: {meta['weight']!r}, {kind}: {WEIGHT_KINDS[kind]}")
+        echo(f"weights: {meta['weight']!r}, {kind}: {WEIGHT_KINDS[kind]}")
     if model.parents.num_rows and meta.get("backoff") in BACKOFFS:
-        typer.echo(f"back-off {meta['backoff']}: parents are dropped {BACKOFFS[meta['backoff']]}")
+        echo(f"back-off {meta['backoff']}: parents are dropped {BACKOFFS[meta['backoff']]}")
 
 
 def _print_sureness(model: Model) -> None:
@@ -250,12 +251,12 @@ def _print_sureness(model: Model) -> None:
     if found is None:
         return
     if "bound" not in model.meta:
-        typer.echo(search_summary(model))
+        echo(search_summary(model))
         return
     meta, reasons = model.meta, Counter(found["reason"].to_pylist())
     told = {"bound": "by the bound", "tie": "ties", "exhausted": "by all rows"}
     how = ", ".join(f"{reasons[key]:,} {words}" for key, words in told.items() if reasons[key])
-    typer.echo(
+    echo(
         f"parents from {meta['structure_rows']:,} rows by the {meta['bound']['bound']} bound: "
         f"{found.num_rows:,} decisions{f' ({how})' if how else ''}, "
         f"delta* {meta['delta_star']:.2g} (--decisions)"

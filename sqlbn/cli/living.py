@@ -10,6 +10,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.json_text import json_text
 from sqlbn.living.changing import Change
 
@@ -89,8 +90,8 @@ def _report(change: Change, done: str, name: str, as_json: bool) -> None:
     if STATE.quiet:
         return
     skipped = f" ({change.skipped:,} without a class skipped)" if change.skipped else ""
-    typer.echo(f"{done}{skipped}; it has {change.total:,} rows now")
+    echo(f"{done}{skipped}; it has {change.total:,} rows now")
     for line in change.news:
-        typer.echo(f"· {line}")
+        echo(f"· {line}")
     for note in change.notes:
-        typer.echo(f"· {note} (a fit of all rows would find it again)")
+        echo(f"· {note} (a fit of all rows would find it again)")

@@ -24,8 +24,10 @@ from sqlbn.cli import (
     sqltext,
     streaming,
 )
-from sqlbn.cli.reporting import end_on_signals, leave_quietly, reporting
+from sqlbn.cli.reporting import leave_quietly, reporting
+from sqlbn.cli.signals import end_on_signals
 from sqlbn.cli.state import STATE
+from sqlbn.display import printable
 from sqlbn.errors import SqlbnWarning
 from sqlbn.leftovers import sweep
 
@@ -76,7 +78,7 @@ def _common(
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:
     if issubclass(category, SqlbnWarning) and not STATE.quiet:
-        print(f"sqlbn: {message}", file=sys.stderr)
+        print(f"sqlbn: {printable(str(message))}", file=sys.stderr)
 
 
 def main() -> None:

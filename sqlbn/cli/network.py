@@ -12,6 +12,7 @@ from sqlbn.cli import network_following, network_learning, sampling
 from sqlbn.cli import options as opt
 from sqlbn.cli.reporting import reporting
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.errors import OptionError
 from sqlbn.json_text import json_text
@@ -54,7 +55,7 @@ def score(
         return
     size = f"{found.variables} variables, {found.arcs} arcs"
     left_out = f", {found.impossible_rows:,} impossible" if found.impossible_rows else ""
-    typer.echo(
+    echo(
         f"log likelihood {found.log_likelihood:.6f} a row "
         f"({found.rows:,} rows{left_out}; {size}; {found.seconds:.1f} s)"
     )
@@ -96,7 +97,7 @@ def query(
         typer.echo(json_text({"of": asked, "given": evidence, "rows": found.to_pylist()}))
     else:
         rows = [list(row.values()) for row in found.to_pylist()]
-        typer.echo(text_table(found.column_names, rows))
+        echo(text_table(found.column_names, rows))
 
 
 def _evidence(words: list[str]) -> dict[str, str]:
@@ -139,7 +140,7 @@ def _report(network: Network, out: Path, done: str, as_json: bool) -> None:
     if as_json:
         typer.echo(json_text({"out": out, "variables": variables, "arcs": arcs}))
     elif not STATE.quiet:
-        typer.echo(f"{variables} variables, {arcs} arcs {done} {out}")
+        echo(f"{variables} variables, {arcs} arcs {done} {out}")
 
 
 @app.command("plot")

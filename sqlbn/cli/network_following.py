@@ -13,6 +13,7 @@ from sqlbn.cli import network_learning as how
 from sqlbn.cli import options as opt
 from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.json_text import json_text
 from sqlbn.networks import following
@@ -72,7 +73,7 @@ def follow(
             return
         _print(found.blocks)
         if not STATE.quiet:
-            typer.echo(f"\n{search_summary(model)}")
+            echo(f"\n{search_summary(model)}")
 
 
 def _print(blocks: Sequence[following.FollowedBlock]) -> None:
@@ -80,6 +81,6 @@ def _print(blocks: Sequence[following.FollowedBlock]) -> None:
     shown = [b for i, b in enumerate(blocks) if b.changes or i % every == 0 or i == len(blocks) - 1]
     rows = [[b.block, b.rows_before, b.log_likelihood, b.arcs, "; ".join(b.changes)] for b in shown]
     header = ["block", "rows before", "log-likelihood", "arcs", "changes"]
-    typer.echo(text_table(header, rows) if rows else "no row behind the first window")
+    echo(text_table(header, rows) if rows else "no row behind the first window")
     if every > 1:
-        typer.echo(f"(one block in {every} and all with changes; all are in --json)")
+        echo(f"(one block in {every} and all with changes; all are in --json)")

@@ -9,6 +9,7 @@ import typer
 from sqlbn.cli import options as opt
 from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.json_text import json_text
 from sqlbn.model import Model
@@ -125,8 +126,8 @@ def learn(
         elif not STATE.quiet:
             print_network(model)
             place = f"ATTACH {literal(str(store))} AS m; USE m.{identifier(name)};"
-            typer.echo(f"\nStored as {name!r} in {store}. In SQL:")
-            typer.echo(f"  {place} FROM decisions;")
+            echo(f"\nStored as {name!r} in {store}. In SQL:")
+            echo(f"  {place} FROM decisions;")
 
 
 def arcs_of(model: Model) -> list[dict[str, str]]:
@@ -141,5 +142,5 @@ def print_network(model: Model) -> None:
     for row in model.parents.to_pylist():
         above[row["attribute"]].append(row["parent"])
     rows = [(child, ", ".join(parents) or "-") for child, parents in above.items()]
-    typer.echo(text_table(["variable", "parents"], rows))
-    typer.echo(f"\n{search_summary(model)}")
+    echo(text_table(["variable", "parents"], rows))
+    echo(f"\n{search_summary(model)}")

@@ -321,7 +321,7 @@ MemoryLimit = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option("--threads", help="Threads the engine may use.")]
 TempDir = Annotated[
-    Path | None,
+    str | None,
     typer.Option("--temp-dir", help="Folder for spill files (a private one inside it)."),
 ]
 DiskLimit = Annotated[

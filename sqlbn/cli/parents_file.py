@@ -7,16 +7,21 @@ from pathlib import Path
 from typing import Any
 
 from sqlbn.errors import OptionError
+from sqlbn.limits import read_small_file
+
+# Some thousand attributes with hundreds of parent sets each.
+_MOST_BYTES = 64_000_000
 
 
 def read_parents(path: Path) -> dict[str, Any]:
     """The table `[parents]` of a TOML file, with nothing beside it."""
+    data = read_small_file(path, "--parents", _MOST_BYTES)
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise OptionError(f"--parents {path}: {error.strerror or error}") from error
+        found = tomllib.loads(data.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise OptionError(f"--parents {path} is not TOML: {error}") from error
+    except RecursionError:
+        raise OptionError(f"--parents {path}: its values are nested too deep") from None
     parents = found.pop("parents", None)
     if not isinstance(parents, dict):
         raise OptionError(f"--parents {path}: the file needs a table [parents]")

@@ -9,6 +9,7 @@ import typer
 from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.json_text import json_text
 from sqlbn.lists import listed
 from sqlbn.outfiles import check_new_folder, check_rows_file
@@ -63,4 +64,4 @@ def predict(
     if out is not None and as_json:
         typer.echo(json_text(summary))
     elif out is not None and not STATE.quiet:
-        typer.echo(f"{rows:,} rows scored into {out}")
+        echo(f"{rows:,} rows scored into {out}")

@@ -10,6 +10,7 @@ import typer
 from sqlbn import univariate
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.json_text import json_text
 from sqlbn.lists import listed, names_in
@@ -64,7 +65,7 @@ def prepare(
             drawn,
             f"shares of {target}; a part is as wide as it has of the {found.rows:,} rows",
         )
-        typer.echo(f"drawn: {plot}", err=True)
+        echo(f"drawn: {plot}", err=True)
     if out is not None:
         write_table(found.variables, out)
     if as_json:
@@ -80,14 +81,14 @@ def _print(found: Preparation, profiles: list[str]) -> None:
     classes = found.classes.to_pylist()
     counts = ", ".join(f"{row['class']} {row['n']:,}" for row in classes[:12])
     more = f", … {len(classes)} in all" if len(classes) > 12 else ""
-    typer.echo(f"{found.rows:,} rows; {found.target}: {counts}{more}\n")
+    echo(f"{found.rows:,} rows; {found.target}: {counts}{more}\n")
     rows = [
         [r["attribute"], r["kind"], r["parts"], f"{r['level']:.6f}", r["n_missing"], r["used"]]
         for r in found.variables.to_pylist()
     ]
-    typer.echo(text_table(["variable", "kind", "parts", "level", "missing", "used"], rows))
+    echo(text_table(["variable", "kind", "parts", "level", "missing", "used"], rows))
     for name in profiles:
-        typer.echo("")
+        echo("")
         _print_profile(found, name)
 
 
@@ -102,6 +103,6 @@ def _print_profile(found: Preparation, name: str) -> None:
         ]
         for p in parts
     ]
-    typer.echo(text_table([name, "rows", *names], rows[:_MOST_PARTS]))
+    echo(text_table([name, "rows", *names], rows[:_MOST_PARTS]))
     if len(parts) > _MOST_PARTS:
-        typer.echo(f"… {len(parts):,} parts in all")
+        echo(f"… {len(parts):,} parts in all")

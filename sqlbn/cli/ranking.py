@@ -10,6 +10,7 @@ from sqlbn import attribute_ranking
 from sqlbn.attribute_ranking import Ranking
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.json_text import json_text
 
@@ -30,8 +31,8 @@ def rank(
         typer.echo(json_text(found.to_dict()))
         return
     rows = [[a.rank, a.attribute, a.kind, a.mi] for a in found.attributes]
-    typer.echo(text_table(["rank", "attribute", "kind", "mi"], rows))
-    typer.echo(_told(found))
+    echo(text_table(["rank", "attribute", "kind", "mi"], rows))
+    echo(_told(found))
 
 
 def _told(found: Ranking) -> str:

@@ -7,18 +7,17 @@ import functools
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NoReturn, ParamSpec, TypeVar
 
 from sqlbn.cli.state import STATE
+from sqlbn.display import printable
 from sqlbn.errors import SqlbnError
+from sqlbn.limits import check_whole
 from sqlbn.spelling import SHELL, spoken
 
 P = ParamSpec("P")
 R = TypeVar("R")
-# Signals that ask a program to end. They are Ctrl-C to all that runs, and tell themselves apart by
-# the exit code.
-_ENDINGS = ("SIGTERM", "SIGHUP")
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:
@@ -29,13 +28,14 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
         try:
             with spoken(SHELL):
                 try:
+                    _check_numbers(kwargs)
                     found = command(*args, **kwargs)
                     sys.stdout.flush()
                     return found
-                except SqlbnError as error:
-                    if STATE.traceback:
+                except (SqlbnError, OSError, MemoryError) as error:
+                    if STATE.traceback or isinstance(error, BrokenPipeError):
                         raise
-                    print(f"sqlbn: {error}", file=sys.stderr)
+                    print(f"sqlbn: {printable(_line(error))}", file=sys.stderr)
                     sys.exit(1)
         except BrokenPipeError:
             leave_quietly()
@@ -43,6 +43,21 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             _say_interrupted()
 
     return guarded
+
+
+def _check_numbers(options: Mapping[str, object]) -> None:
+    """An error for a whole number that the engine has no type for."""
+    for name, value in options.items():
+        if isinstance(value, int):
+            check_whole(name, value)
+
+
+def _line(error: BaseException) -> str:
+    """What an error says; of the system's errors the file and the reason."""
+    if isinstance(error, SqlbnError) or not isinstance(error, OSError):
+        return str(error) or "out of memory"
+    named = f"{os.fsdecode(error.filename)!r}: " if error.filename is not None else ""
+    return f"{named}{error.strerror or error}"
 
 
 def leave_quietly() -> NoReturn:
@@ -58,22 +73,8 @@ def leave_quietly() -> NoReturn:
 
 
 def _say_interrupted() -> NoReturn:
-    asked = STATE.signal
+    asked = STATE.signal or signal.SIGINT
     with contextlib.suppress(OSError):
-        done = "interrupted" if asked is None else "asked to end"
+        done = "interrupted" if asked == signal.SIGINT else "asked to end"
         print(f"sqlbn: {done}, nothing was changed", file=sys.stderr)
-    sys.exit(128 + (signal.SIGINT if asked is None else asked))
-
-
-def end_on_signals() -> None:
-    """Let SIGTERM and SIGHUP do what Ctrl-C does, unless whoever started us has them ignored."""
-    for name in _ENDINGS:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            signal.signal(number, _interrupt)
-
-
-def _interrupt(number: int, frame: object) -> None:
-    # DuckDB turns whatever a handler raises into its own word for Ctrl-C: hence the note.
-    STATE.signal = number
-    raise KeyboardInterrupt
+    sys.exit(128 + asked)

@@ -9,6 +9,7 @@ import typer
 
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.json_text import json_text
 from sqlbn.networks import drawing
 
@@ -100,4 +101,4 @@ def sample(
         told = {"rows": rows, "out": str(out), "variables": variables, "arcs": arcs, "seed": seed}
         typer.echo(json_text(told))
     elif not STATE.quiet:
-        typer.echo(f"{rows:,} rows of {variables} variables ({arcs} arcs) drawn into {out}")
+        echo(f"{rows:,} rows of {variables} variables ({arcs} arcs) drawn into {out}")

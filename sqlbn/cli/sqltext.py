@@ -9,6 +9,8 @@ import typer
 from sqlbn import explain
 from sqlbn.cli import options as opt
 from sqlbn.cli.reporting import reporting
+from sqlbn.cli.text import echo_data
+from sqlbn.display import printable
 from sqlbn.json_text import json_text
 
 app = typer.Typer(
@@ -30,7 +32,7 @@ def sql_fit(
         typer.echo(json_text([{"title": title, "sql": sql} for title, sql in steps]))
         return
     for title, statement in steps:
-        typer.echo(f"-- {title}\n{statement};\n")
+        echo_data(f"-- {printable(title)}\n{statement};\n\n")
 
 
 @app.command("predict")
@@ -47,4 +49,7 @@ def sql_predict(
 ) -> None:
     """The query of a prediction, over the tables of the model's schema."""
     sql = explain.predict_statement(store, name, data, where=where, table=table, query=query)
-    typer.echo(json_text({"name": name, "store": store, "sql": sql}) if as_json else f"{sql};")
+    if as_json:
+        typer.echo(json_text({"name": name, "store": store, "sql": sql}))
+    else:
+        echo_data(f"{sql};\n")

@@ -13,6 +13,7 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.evaluating import positive_line
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.evaluation.losses import OF_POSITIVE
 from sqlbn.json_text import json_text
@@ -79,7 +80,7 @@ def stream(
         write_table(_table(batches), out)
     if plot is not None:
         plot_stream(plot, batches, measure, f"{target}, batches of {batch:,} rows")
-        typer.echo(f"drawn: {plot}", err=True)
+        echo(f"drawn: {plot}", err=True)
     if as_json:
         typer.echo(json_text([dataclasses.asdict(b) for b in batches]))
     else:
@@ -94,13 +95,13 @@ def _print(batches: Sequence[StreamBatch], measure: str, asked: bool) -> None:
         for b in shown
     ]
     header = ["batch", "rows before", measure, "recent", "all so far", ""]
-    typer.echo(text_table(header, rows) if rows else "one batch: nothing to test on")
+    echo(text_table(header, rows) if rows else "one batch: nothing to test on")
     if batches and batches[-1].positive is not None and measure in OF_POSITIVE:
-        typer.echo(f"({positive_line(measure, batches[-1].positive, asked)})")
+        echo(f"({positive_line(measure, batches[-1].positive, asked)})")
     if every > 1:
         typer.echo(f"(one batch in {every}; all are in --out and --json)")
     if not any(b.high is not None for b in batches):
-        typer.echo(f"(too few batches to judge drift: it takes {LEAST + RECENT + 1})")
+        echo(f"(too few batches to judge drift: it takes {LEAST + RECENT + 1})")
 
 
 def _table(batches: Sequence[StreamBatch]) -> pa.Table:

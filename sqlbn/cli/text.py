@@ -1,9 +1,28 @@
-"""Plain-text tables for people."""
+"""What the program prints for people: lines and tables, nothing that commands a terminal.
+
+Every command prints by `echo`, JSON by typer's own (it spells control characters out by itself),
+and what other programs read as it is, by `echo_data`.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
+
+import typer
+
+from sqlbn.display import printable
+
+
+def echo(text: str, err: bool = False) -> None:
+    """Print lines for a person."""
+    typer.echo(printable(text, keep="\n"), err=err)
+
+
+def echo_data(text: str) -> None:
+    """Print what a program reads, as it is; on a terminal a person sees it."""
+    typer.echo(printable(text, keep="\n\t") if sys.stdout.isatty() else text, nl=False)
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -14,6 +33,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     x    1
     yy  10
     """
+    headers = [printable(h) for h in headers]
     texts = [[_text(v) for v in row] for row in rows]
     widths = [max([len(h), *(len(row[i]) for row in texts)]) for i, h in enumerate(headers)]
     right = [
@@ -37,4 +57,4 @@ def _text(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() and abs(value) >= 1 else f"{value:.6f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+    return f"{value:,}" if isinstance(value, int) else printable(str(value))

@@ -21,6 +21,8 @@ from sqlbn.sources.relation import staged
 from sqlbn.templates import render
 
 SAMPLE_ROWS = 100_000
+# Past that, cuts are found by going through the values instead of through the bins.
+_MOST_BINS = 1_000_000
 
 
 def equal_frequency_cuts(
@@ -37,6 +39,10 @@ def equal_frequency_cuts(
     if len(values) == 0:
         return ()
     below = np.cumsum(totals)
+    if bins > _MOST_BINS:  # no more than there are values, and none of the others is looked at
+        passed = np.floor(below / below[-1] * bins)
+        found = np.flatnonzero(np.diff(passed, prepend=0.0) > 0)
+        return tuple(float(values[i]) for i in found if i < len(values) - 1)
     # Whole numbers on both sides where the weights are whole: no rounding decides a cut.
     at = np.searchsorted(below * bins, np.arange(1, bins) * below[-1], side="left")
     return tuple(float(values[i]) for i in sorted(set(at.tolist())) if i < len(values) - 1)

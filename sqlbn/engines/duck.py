@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from sqlbn.display import printable
 from sqlbn.engines.lake import Arrays, Lake
 from sqlbn.engines.local_lake import LocalLake
 from sqlbn.engines.scratch import Scratch
@@ -27,7 +29,19 @@ if TYPE_CHECKING:
 # the blocks of the covering plan (2^17 cells: 11 ms a million rows, three times that without). Past
 # that the array is mostly empty (adult, k = 5: 24 bits make pass 2 ten times slower).
 _PERFECT_HASH_BITS = 18
+# What Python makes of a byte in a file's name that is no UTF-8.
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _WORDS = {"DOUBLE": "number", "BIGINT": "whole number", "DATE": "date", "TIMESTAMP": "time"}
+
+# The engines of this process, for whoever must stop what they do.
+_OPEN: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
+
+
+def interrupt_engines() -> None:
+    """Break off the statements that run, from another thread."""
+    for engine in list(_OPEN):
+        with suppress(duckdb.Error):
+            engine.connection.interrupt()
 
 
 class DuckDBEngine:
@@ -40,6 +54,7 @@ class DuckDBEngine:
         self.settings = settings or Settings()
         self.scratch = Scratch(self.settings.temp_dir)
         self.connection = duckdb.connect(":memory:")
+        _OPEN.add(self)
         self.listener: Callable[[str], None] | None = None
         self._names = 0
         self._configure()
@@ -102,6 +117,8 @@ class DuckDBEngine:
         reader = self._run(sql, lambda result: result.to_arrow_reader(100_000), relation=True)
         try:
             yield reader
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise translate(error) from error
         finally:
@@ -131,11 +148,18 @@ class DuckDBEngine:
         try:
             ask = self.connection.sql if relation else self.connection.execute
             return fetch(ask(sql))
-        except RuntimeError as error:
+        except (UnicodeEncodeError, RuntimeError) as error:
+            if half := _HALF_CHARACTER.search(sql):  # the engine says std::bad_cast
+                shown = printable(sql[max(0, half.start() - 40) : half.end() + 40])
+                raise SourceError(
+                    f"a name is not UTF-8, which the engine needs: …{shown}…; rename it"
+                ) from error
             # DuckDB answers Ctrl-C with a plain RuntimeError.
             if "interrupt" in str(error).lower():
                 raise KeyboardInterrupt from None
             raise
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
         except duckdb.Error as error:
             raise translate(error) from error
 

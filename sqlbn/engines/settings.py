@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlbn.errors import OptionError, SqlbnWarning
+from sqlbn.limits import check_whole
 
 _THREADS_A_CORE = 4
 ENGINES = ("duckdb", "spark")
@@ -43,6 +44,10 @@ class Settings:
             memory_bytes(self.memory_limit)
         if self.disk_limit is not None:
             size_bytes(self.disk_limit, "--disk-limit")
+        check_whole("seed", self.seed)
+        for name in ("temp_dir", "cluster_dir"):
+            if getattr(self, name) == "":
+                raise OptionError(f"--{name.replace('_', '-')} '' names no folder")
         if self.threads is not None and self.threads < 1:
             raise OptionError(f"--threads {self.threads}: give at least 1")
         self._check_engine()

@@ -51,6 +51,11 @@ def cross_validate(
     with progress.stage("folds", f"dealing rows to {folds} folds"):
         dealt, _ = deal(engine, source, options, engine.settings.seed, stratified=True)
         positive = positive_of_rows(engine, dealt, options, asked)
+    rows = int(engine.lake.row(dealt.select("count(*)"))[0])
+    if folds > rows:
+        raise OptionError(
+            f"--folds {folds}: {source.label} has {rows:,} rows; give at most as many folds"
+        )
     options = options.of_used_columns()
     parts = [
         fit_and_evaluate(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from sqlbn.counts.cover import Family
@@ -25,15 +25,27 @@ from sqlbn.structure.selection import Select
 # From measures, an order of the attributes and a rule to a structure.
 Decider = Callable[[Measures, Sequence[int], Rule], Decided]
 Architecture = Literal["fanc", "spc", "tc", "given"]
+# Numbers of parents that are tried though no attribute can have as many.
+_KEPT_PARENTS = 16
 
 
 @dataclass(frozen=True)
 class Selection:
     """Which nested models are tried, and by which loss one is kept."""
 
-    ks: tuple[int, ...]
+    ks: Sequence[int]
     select: Select
     loss: Loss
+
+    def within(self, depth: int) -> Selection:
+        """The same without numbers of parents that no attribute has: each would cost a pass.
+
+        A few are kept: who asks for them finds them in the table.
+        """
+        most = max(depth, _KEPT_PARENTS)
+        if self.ks[-1] <= most:
+            return self
+        return replace(self, ks=list(self.ks[: most + 1]) if self.ks[0] == 0 else [most])
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ class Skdb(Kdb):
             raise OptionError(f"--select {select}: choose both, attributes or k")
         super().__init__(kmax)
         self._selection = Selection(
-            ks=tuple([kmax] if select == "attributes" else range(kmax + 1)),
+            ks=[kmax] if select == "attributes" else range(kmax + 1),
             select=cast(Select, select),
             loss=checked_loss(loss),
         )

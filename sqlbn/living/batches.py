@@ -14,6 +14,9 @@ from sqlbn.sources.relation import staged
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# Rows that are read at once, however large a batch is.
+_MOST_AT_ONCE = 1_000_000
+
 
 def used_source(engine: DuckDBEngine, source: Source, options: FitOptions) -> Source:
     """Only the columns that matter, from something that another connection can read in order."""
@@ -31,7 +34,7 @@ def batches(engine: DuckDBEngine, source: Source, size: int) -> Iterator[pa.Tabl
 
     waiting: list[pa.RecordBatch] = []
     held = 0
-    with engine.beside(source.select("*"), size) as reader:
+    with engine.beside(source.select("*"), min(size, _MOST_AT_ONCE)) as reader:
         for piece in reader:
             waiting.append(piece)
             held += piece.num_rows

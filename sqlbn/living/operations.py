@@ -87,7 +87,9 @@ def merge_stored(
     if other_store is None and names[0] == names[1]:
         raise OptionError(f"{names[0]!r} cannot be merged with itself")
     models = []
-    for at, wanted in zip((file, open_store(other_store or store)), names, strict=True):
+    for at, wanted in zip(
+        (file, open_store(store if other_store is None else other_store)), names, strict=True
+    ):
         draft = at.load(engine, wanted)
         models.append(LivingModel(draft, read_spec(draft)))
     try:

@@ -19,6 +19,7 @@ from sqlbn.evaluation.ranking import RANKINGS
 from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import learn
 from sqlbn.history import condition_of, counted_files, stream_label, write_history
+from sqlbn.limits import check_whole
 from sqlbn.living.batches import batches, used_source
 from sqlbn.living.changing import forget, update
 from sqlbn.living.drift import Band
@@ -68,6 +69,8 @@ class StreamOptions:
     positive: str | None = None
 
     def __post_init__(self) -> None:
+        check_whole("batch", self.batch)
+        check_whole("window", self.window or 0)
         if self.batch < 1:
             raise OptionError(f"--batch {self.batch}: give at least 1 row")
         if self.window is not None and self.window < self.batch:

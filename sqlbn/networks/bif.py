@@ -18,6 +18,9 @@ from sqlbn.networks.bif_tokens import Tokens, written
 from sqlbn.networks.network import MOST_CELLS, ROUNDING, UNNAMED, Network, Variable, repeated
 from sqlbn.outfiles import replacing
 
+# The largest network of the public collections has some 10 MB.
+_MOST_BYTES = 1_000_000_000
+
 
 def read_bif(path: str | Path) -> Network:
     """The network in a BIF file; whether it is gzipped is seen from its first bytes.
@@ -33,11 +36,23 @@ def read_bif(path: str | Path) -> Network:
         raise NetworkError(f"{str(path)!r}: {error}") from error
 
 
+def _bytes(path: Path) -> bytes:
+    """What a file holds, unpacked; a device or a bomb would never end."""
+    if not path.is_file() and path.exists() and not path.is_dir():
+        raise NetworkError(f"{str(path)!r} is not a file")
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        unpacked = gzip.GzipFile(fileobj=file) if packed else file
+        data = unpacked.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise NetworkError(f"{str(path)!r} has more than {_MOST_BYTES:,} bytes: no network has")
+    return data
+
+
 def _text(path: Path) -> str:
     try:
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
+        data = _bytes(path)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise NetworkError(f"{str(path)!r} is a damaged gzip file; fetch it again") from error
     except OSError as error:

@@ -18,6 +18,8 @@ KINDS = ("nb", "tan", "ban")
 CLASS = "class"
 # Numbers a table of probabilities may have: all 18 parents of 19 binary attributes are possible.
 MOST_CELLS = 2**20
+# Numbers that all tables, or pairs of attributes that an edge may join, may have.
+MOST_NUMBERS = 2**24
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,12 @@ class RandomModel:
             number = getattr(self, name)
             if number < least:
                 raise OptionError(f"--{name} {number}: give at least {least}")
+        cells = self.attributes * self.values * self.classes
+        if cells > MOST_NUMBERS or (self.kind == "ban" and self._pairs > MOST_NUMBERS):
+            raise OptionError(
+                f"--random {self.kind}: {self.attributes:,} attributes of {self.values:,} states "
+                f"and {self.classes:,} classes are more than can be drawn; take fewer"
+            )
         if self.edges is not None and self.kind != "ban":
             raise OptionError(f"--edges is for --random ban; {self.kind} has a fixed number")
         most = self.attributes + self._pairs
@@ -137,6 +145,10 @@ def with_irrelevant(network: Network, number: int, values: int) -> Network:
         raise OptionError(f"--irrelevant {number}: give 0 or more")
     if values < 2:
         raise OptionError(f"--values {values}: give at least 2")
+    if number * values > MOST_NUMBERS:
+        raise OptionError(
+            f"--irrelevant {number} of --values {values}: more than can be drawn; take fewer"
+        )
     # The engine takes `Noise1` and `noise1` for one column.
     taken = {name.lower() for name in network.names}
     states = [f"v{i + 1}" for i in range(values)]

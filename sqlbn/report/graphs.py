@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sqlbn.display import printable
 from sqlbn.errors import OptionError
 from sqlbn.networks.network import Network
 from sqlbn.outfiles import check_folder, replacing
@@ -110,7 +111,7 @@ def label_of(name: str) -> str:
     >>> label_of(r"<b>\N & co")
     '&lt;b&gt;\\\\N &amp; co'
     """
-    shown = "".join(sign if sign.isprintable() else " " for sign in name)
+    shown = printable(" ".join(name.splitlines()) if name.strip() else name)
     if len(shown) > _LONGEST_LABEL:
         shown = shown[: _LONGEST_LABEL - 1] + "…"
     for sign, written in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\\", "\\\\")):

@@ -9,6 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sqlbn.display import printable
 from sqlbn.errors import OptionError
 from sqlbn.outfiles import check_folder
 
@@ -43,6 +44,12 @@ def check_plot(path: str | Path | None) -> None:
     check_folder(Path(path), "--plot")
 
 
+def _label(text: str) -> str:
+    """A text that a picture shows as it is: dollars would begin a formula, `_` hides a label."""
+    shown = printable(text).replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown
+
+
 def _axes(path: Path) -> tuple[Any, Any]:
     """A figure and its axes."""
     check_plot(path)
@@ -72,7 +79,9 @@ def plot_loocv(
     best = [r["value"] for r in rows if (r["k"], r["n_attributes"]) == chosen]
     label = f"chosen: {letter} = {chosen[0]}, {chosen[1]} attributes, {best[0]:.4f}"
     axes.plot([chosen[1]], best, "o", color="black", markersize=9, fillstyle="none", label=label)
-    axes.set(xlabel="attributes, in order of mutual information with the class", title=title)
+    axes.set(
+        xlabel="attributes, in order of mutual information with the class", title=_label(title)
+    )
     axes.set_ylabel(f"leave-one-out {_LABELS[loss]}")
     _save(figure, axes, path)
 
@@ -89,13 +98,13 @@ def plot_curves(path: str | Path, points: Sequence[Point], loss: str, title: str
             [p.size * shift for p in line],
             [p.mean(loss) for p in line],
             yerr=[p.deviation(loss) for p in line],
-            label=learner,
+            label=_label(learner),
             marker="o",
             markersize=4,
             capsize=3,
             linewidth=1.6,
         )
-    axes.set(xscale="log", xlabel="training rows", ylabel=_LABELS[loss], title=title)
+    axes.set(xscale="log", xlabel="training rows", ylabel=_LABELS[loss], title=_label(title))
     sizes = sorted({p.size for p in points})
     axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
     axes.minorticks_off()
@@ -115,7 +124,7 @@ def plot_stream(path: str | Path, batches: Sequence[StreamBatch], loss: str, tit
     for place, batch in enumerate(b for b in batches if b.drift):
         label = "drift" if place == 0 else None
         axes.axvline(batch.rows_before, color="C3", linewidth=1.2, alpha=0.6, label=label)
-    axes.set(xlabel="rows learned from", ylabel=_LABELS[loss], title=title)
+    axes.set(xlabel="rows learned from", ylabel=_LABELS[loss], title=_label(title))
     _save(figure, axes, path)
 
 
@@ -132,13 +141,13 @@ def plot_profiles(path: str | Path, found: Preparation, names: Sequence[str], ti
     levels = {r["attribute"]: r["level"] for r in found.variables.to_pylist()}
     for axes, name in zip(grid.flat, names, strict=False):
         _draw_profile(axes, found.profile_of(name), classes)
-        axes.set_title(f"{name}: level {levels[name]:.4f}", fontsize=10)
+        axes.set_title(f"{_label(name)}: level {levels[name]:.4f}", fontsize=10)
     for axes in list(grid.flat)[len(names) :]:
         axes.set_visible(False)
     shown = classes[:_MOST_CLASSES_NAMED]
-    handles = [_patch(_colour(j, len(classes)), c) for j, c in enumerate(shown)]
+    handles = [_patch(_colour(j, len(classes)), _label(c)) for j, c in enumerate(shown)]
     figure.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False)
-    figure.suptitle(title, fontsize=11)
+    figure.suptitle(_label(title), fontsize=11)
     _write(figure, path)
 
 
@@ -156,8 +165,9 @@ def _draw_profile(axes: Any, parts: Sequence[dict[str, Any]], classes: Sequence[
     for part, start, width in zip(parts, starts, widths, strict=True):
         if width >= _NAMED_WIDTH:
             axes.axvline(start, color="white", linewidth=0.8)
-            label = part["part"] if part["part"] is not None else "missing"
-            named.append((start + width / 2, label if len(label) < 19 else f"{label[:17]}…"))
+            label = printable(part["part"]) if part["part"] is not None else "missing"
+            short = label if len(label) < 19 else f"{label[:17]}…"
+            named.append((start + width / 2, _label(short)))
     axes.set(xlim=(0, 1), ylim=(0, 1))
     axes.set_xticks([x for x, _ in named], [text for _, text in named], rotation=30, ha="right")
     axes.tick_params(labelsize=7, length=2)

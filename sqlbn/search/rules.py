@@ -26,7 +26,7 @@ def given_rule(
                 raise OptionError(f"--{option} goes with --bound")
         return None
     check_deltas(delta, delta_star)
-    if tau is not None and not 0 < tau < float("inf"):
+    if tau is not None and not 1e-300 < tau < float("inf"):
         raise OptionError(f"--tau {tau}: give a number above 0")
     if block is not None and block < 1:
         raise OptionError(f"--block {block}: give at least 1 row")

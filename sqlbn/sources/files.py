@@ -26,6 +26,10 @@ def remote_errors(paths: Sequence[str]) -> Iterator[None]:
     """Errors about remote data, with a remedy and without secrets."""
     try:
         yield
+    except OSError as error:  # a name that is too long, a folder that may not be read
+        raise SourceError(
+            f"cannot read {label_of(paths)[:200]!r}: {error.strerror or error}"
+        ) from error
     except SqlbnError as error:
         if not any(map(is_remote, paths)):
             raise

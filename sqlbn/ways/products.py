@@ -83,6 +83,7 @@ def _tried_in_arrays(
     engine, smoothing, order = job.draft.engine, job.options.smoothing, structure.order
     classes, selection = job.prepared.class_counts, job.options.make_learner().selection
     depth = max((len(family) - 1 for family in families.values()), default=0)
+    selection = selection.within(depth) if selection is not None else None
 
     def judge(loss: Loss) -> float:
         return loss_in_arrays(
@@ -180,7 +181,7 @@ def _selected(job: Job, counts: FamilyCounts, structure: Structure) -> tuple[Fam
         structure.order,
         job.prepared.class_counts,
         options.smoothing,
-        selection,
+        selection.within(max(map(len, structure.parents), default=0)),
         options.loocv_sample,
         progress,
         job.is_trial,

@@ -147,9 +147,9 @@ def test_a_name_that_exists_and_a_folder_that_does_not(
 ) -> None:
     with pytest.raises(StoreError, match="already holds a model 'old'"):
         sqlbn.fit(fruit_file, "kind", store=store, name="old")
-    with pytest.raises(StoreError, match="folder .* does not exist"):
+    with pytest.raises(StoreError, match=r"folder .* does not exist"):
         sqlbn.fit(fruit_file, "kind", store=tmp_path / "none" / "m.duckdb", name="x")
-    with pytest.raises(OptionError, match=r"is a file that is read"):
+    with pytest.raises(OptionError, match="is a file that is read"):
         sqlbn.fit(store, "class", table="old.classes", store=store, name="x")
 
 

@@ -401,6 +401,15 @@ def test_a_model_of_an_earlier_sqlbn_is_smoothed(tmp_path: Path) -> None:
         assert model.spec.smoothing.unseen == "smoothed"
 
 
+def test_a_fit_like_another_model_has_its_rule() -> None:
+    with sqlbn.fit(TRAIN, "y", "nb", unseen="smoothed") as model:
+        for same in (False, True):
+            with sqlbn.fit(TRAIN, "y", like=model, same_structure=same) as other:
+                assert other.meta["unseen"] == "smoothed"
+        with sqlbn.fit(TRAIN, "y", like=model, unseen="neutral") as other:
+            assert other.meta["unseen"] == "neutral"
+
+
 def test_models_of_two_rules_are_not_merged(tmp_path: Path) -> None:
     store = tmp_path / "models.duckdb"
     for rule in ("neutral", "smoothed"):

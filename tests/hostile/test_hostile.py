@@ -155,7 +155,7 @@ MISTAKES: dict[str, Case] = {
     "m that is infinite": (good, {"m": math.inf}, OptionError, "m=inf: give a number above 0"),
     "one bin": (good, {"bins": 1}, OptionError, "bins=1: give at least 2"),
     "unknown backoff": (
-        good, {"backoff": "none"}, OptionError, "backoff='none': choose cell or parents",
+        good, {"backoff": "none"}, OptionError, "backoff='none': choose cell, parents",
     ),
     "no threads": (good, {"threads": 0}, OptionError, "threads=0: give at least 1"),
     "memory that is no size": (

@@ -1,0 +1,34 @@
+"""Limits on what users may ask for, whatever the data: sizes of numbers and of files."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+from sqlbn.errors import OptionError
+
+# The engine's whole numbers have 64 bits.
+_MOST = 2**63 - 1
+
+
+def check_whole(option: str, value: int) -> None:
+    """An error for a whole number that the engine has no type for."""
+    if not -_MOST <= value <= _MOST:
+        shown = str(value) if value.bit_length() < 200 else f"{str(value)[:20]}…"
+        raise OptionError(f"--{option.replace('_', '-')} {shown}: give a number of at most 64 bits")
+
+
+def read_small_file(path: Path, option: str, most: int) -> bytes:
+    """The bytes of a file that a person wrote; an error for a device, or one that is too large."""
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise OptionError(f"{option} {path}: that is not a file")
+        if found.st_size <= most:
+            with path.open("rb") as file:
+                data = file.read(most + 1)  # a file of /proc has no size
+            if len(data) <= most:
+                return data
+    except OSError as error:
+        raise OptionError(f"{option} {path}: {error.strerror or error}") from error
+    raise OptionError(f"{option} {path}: the file has more than {most:,} bytes")
