@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.draft import Draft
+from sqlbn.encode.codebook import BookTables
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError, StoreError
 from sqlbn.evaluation.losses import Evaluation
 from sqlbn.evaluation.positive import asked_class, positive_class
-from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
+from sqlbn.evaluation.scoring import check_input, evaluate_source
 from sqlbn.frames import Output
 from sqlbn.lists import as_list, names_in
 from sqlbn.living.changing import Change, Changed, merge
@@ -27,8 +28,9 @@ from sqlbn.printing import print_csv, print_json_lines
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.scoring.query import prediction_sql
+from sqlbn.scoring.unseen import Unseen, count_unseen
 from sqlbn.sources import Source, open_source
-from sqlbn.sources.relation import ROW
+from sqlbn.sources.relation import ROW, staged
 from sqlbn.store import open_store
 from sqlbn.store.meta import decoded_meta
 from sqlbn.store.spec import ModelSpec
@@ -46,6 +48,7 @@ class Model:
 
     def __init__(self, engine: DuckDBEngine, draft: Draft, spec: ModelSpec) -> None:
         self._engine, self._draft, self._spec = engine, draft, spec
+        self._unseen = Unseen(0, {})
 
     # -- what it is ----------------------------------------------------------------------------
 
@@ -171,7 +174,8 @@ class Model:
         frame keep their index.
         `options`: `table`, `query`, `where` (which rows), `encoding` (of CSV files), `trust_sql`,
         `exclude` (columns not to carry through), `order_by` (columns; without it the order of the
-        input is kept).
+        input is kept, but on Spark rows have none), `strict` (values never seen are an error; else
+        `unseen` tells of them).
         """
         if out is not None and output != "arrow":
             raise OptionError(f"give --out or --output {output!r}, not both")
@@ -222,13 +226,15 @@ class Model:
         out: Path | None = None,
         exclude: str | Sequence[str] = (),
         order_by: str | Sequence[str] = (),
+        strict: bool = False,
         **rows: Any,
     ) -> tuple[str, bool]:
         self._spec.require_class()
         source = open_source(
             self._engine, data, **checked_rows(rows), trained=self._spec.trained(), places=True
         )
-        source = rescannable(self._engine, self._spec, source)
+        if not source.rescannable:  # looked through for unseen values, then scored
+            source = staged(self._engine, source)
         if out is not None and any(is_same(out, file.path) for file in source.files):
             raise OptionError(f"--out {out} is a file that is read; write to another")
         sql = prediction_statement(
@@ -240,7 +246,17 @@ class Model:
             dialect=self._engine.lake.dialect,
             in_order=self._engine.lake.keeps_order,
         )
+        lake = self._engine.lake
+        scorer = self._spec.scorer(self._draft.prefix, source.columns, lake.dialect)
+        self._unseen = count_unseen(lake, self._spec, scorer, source)
+        if strict:
+            self._unseen.refuse()
         return sql, source.ordered or source.has_places
+
+    @property
+    def unseen(self) -> Unseen:
+        """Of the last prediction: rows with values that training had not, by column."""
+        return self._unseen
 
     def evaluate(
         self,
@@ -350,6 +366,7 @@ def prediction_statement(
     order_by: str | Sequence[str] = (),
     dialect: Dialect = DUCKDB,
     in_order: bool = True,
+    tables: BookTables | None = None,
 ) -> str:
     """The query that `predict` runs, over the model's tables in a schema (None: the one in USE).
 
@@ -363,7 +380,7 @@ def prediction_statement(
     source = replace(source, columns=columns)
     check_input(spec, source)
     order = [identifier(source.column(n, "--order-by column")) for n in sorting]
-    scorer = spec.scorer(prefix, columns, dialect=dialect)
+    scorer = spec.scorer(prefix, columns, dialect, tables)
     if in_order:
         sql = prediction_sql(scorer, source.in_places(columns))
         return f"SELECT * EXCLUDE ({ROW}) FROM ({sql}) ORDER BY {', '.join([*order, ROW])}"

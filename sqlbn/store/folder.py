@@ -58,6 +58,10 @@ class StoreFolder:
                 found[name] = dict(zip(*(c.to_pylist() for c in rows.columns), strict=True))
         return found
 
+    def helpers(self, engine: DuckDBEngine, name: str) -> str | None:
+        """None: what scoring joins lies beside the other tables."""
+        return None
+
     def load(self, engine: DuckDBEngine, name: str) -> Draft:
         """A model's tables, copied into the engine."""
         with self._files() as (files, root):

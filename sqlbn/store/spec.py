@@ -12,7 +12,7 @@ from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.draft import Draft
 from sqlbn.encode.books import class_codebook
 from sqlbn.encode.categories import with_categories
-from sqlbn.encode.codebook import Codebook
+from sqlbn.encode.codebook import BookTables, Codebook
 from sqlbn.encode.types import plain_type, type_group
 from sqlbn.errors import ColumnError, EngineError, OptionError, StoreError
 from sqlbn.quoting import literal, relation_sql
@@ -102,10 +102,12 @@ class ModelSpec:
         prefix: str | None,
         columns: Mapping[str, str] | None = None,
         dialect: Dialect = DUCKDB,
+        tables: BookTables | None = None,
     ) -> Scorer:
         """What a scoring query needs, for the model's tables in a schema (None: the one in USE).
 
-        `columns` are the input's columns and types, where they are known.
+        `columns` are the input's columns and types, where they are known; `tables` where categories
+        are looked up, if that is elsewhere.
         """
         known = {name.lower(): kind for name, kind in (columns or {}).items()}
         same_type = frozenset(
@@ -126,6 +128,7 @@ class ModelSpec:
             supers=self.supers,
             collected=self.collected,
             dialect=dialect,
+            joined=tables,
         )
 
     def cpt_sql(self, position: int, prefix: str | None) -> str:
