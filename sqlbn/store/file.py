@@ -15,7 +15,14 @@ from sqlbn.errors import EngineError, SqlbnError, StoreBusyError, StoreError
 from sqlbn.quoting import identifier, literal, qualified
 from sqlbn.store.condition import check_file, explained, is_busy
 from sqlbn.store.damage import model_label
-from sqlbn.store.face import HELPERS, helper_schema, is_derived, schema_of, write_face
+from sqlbn.store.face import (
+    HELPERS,
+    helper_schema,
+    is_derived,
+    is_helper,
+    schema_of,
+    write_face,
+)
 from sqlbn.store.spec import TABLES, ModelSpec
 
 # The oldest file format that DuckDB 2.0 writes: any duckdb program from 0.10 opens the tables.
@@ -280,7 +287,7 @@ class StoreFile:
         others = _model_names(engine, catalog)
         self._check_helpers(name, others)
         if name not in others:
-            _drop(engine, catalog, helper_schema(name))  # of no model
+            self._drop_leftover(engine, catalog, helper_schema(name))
             if instead_of is not None:
                 raise StoreError(f"the model {name!r} was dropped meanwhile; nothing was changed")
             return 1
@@ -295,6 +302,20 @@ class StoreFile:
             )
         _drop(engine, catalog, name, helper_schema(name))
         return old + 1
+
+    def _drop_leftover(self, engine: DuckDBEngine, catalog: str, schema: str) -> None:
+        """Drop helper tables whose model is gone; a schema of somebody else's is left alone."""
+        found = engine.rows(
+            "SELECT table_name FROM duckdb_tables() "
+            f"WHERE database_name = {literal(catalog)} AND schema_name = {literal(schema)}"
+        )
+        foreign = [table for (table,) in found if not is_helper(table)]
+        if foreign:
+            raise StoreError(
+                f"{str(self.path)!r} has a schema {schema!r} with a table {foreign[0]!r}, which is "
+                "where the model's own tables would go; use another --name"
+            )
+        _drop(engine, catalog, schema)
 
     def drop(self, engine: DuckDBEngine, name: str) -> None:
         """Remove a model."""
