@@ -21,6 +21,7 @@ from sqlbn.lists import as_list, names_in
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, encoding_of, shape_of
 from sqlbn.living.operations import change_rows
+from sqlbn.options import checked_rows
 from sqlbn.outfiles import is_same
 from sqlbn.preparing import Encoding
 from sqlbn.printing import print_csv, print_json_lines
@@ -160,7 +161,7 @@ class Model:
 
     def predict(
         self,
-        data: Any,
+        data: Any = None,
         out: str | Path | None = None,
         *,
         output: str = "arrow",
@@ -172,9 +173,10 @@ class Model:
         Written to `out` (Parquet or CSV) without passing through Python, and the path returned;
         else the `output`: an "arrow" table, or a frame of "pandas" or "polars". Rows of a pandas
         frame keep their index.
-        `options`: `table`, `query`, `where` (which rows), `exclude` (columns not to carry
-        through), `order_by` (columns; without it the order of the input is kept, but on Spark rows
-        have none), `strict` (values never seen are an error; else `unseen` tells of them).
+        `options`: `table`, `query`, `where` (which rows), `encoding` (of CSV files), `trust_sql`,
+        `exclude` (columns not to carry through), `order_by` (columns; without it the order of the
+        input is kept, but on Spark rows have none), `strict` (values never seen are an error; else
+        `unseen` tells of them).
         """
         if out is not None and output != "arrow":
             raise OptionError(f"give --out or --output {output!r}, not both")
@@ -230,23 +232,15 @@ class Model:
         progress: Progress | None,
         *,
         out: Path | None = None,
-        table: str | None = None,
-        query: str | None = None,
-        where: str | None = None,
         exclude: str | Sequence[str] = (),
         order_by: str | Sequence[str] = (),
         strict: bool = False,
+        **rows: Any,
     ) -> Iterator[tuple[str, bool]]:
         """The statement that scores, and whether rows come in order by themselves."""
         self._spec.require_class()
         source = open_source(
-            self._engine,
-            data,
-            table=table,
-            query=query,
-            where=where,
-            trained=self._spec.trained(),
-            places=True,
+            self._engine, data, **checked_rows(rows), trained=self._spec.trained(), places=True
         )
         if not source.rescannable:  # looked through for unseen values, then scored
             source = staged(self._engine, source)
@@ -273,42 +267,35 @@ class Model:
 
     def evaluate(
         self,
-        data: Any,
+        data: Any = None,
         *,
         weight: str | None = None,
         ranking: bool = True,
         positive: object = None,
-        table: str | None = None,
-        query: str | None = None,
-        where: str | None = None,
+        **rows: Any,
     ) -> Evaluation:
         """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`.
 
         These two and `mcc` are about the class `positive`; without it, of two classes about the one
-        that had fewer rows in training, of more about all.
+        that had fewer rows in training, of more about all. `rows`: `table`, `query`, `where`,
+        `encoding`, `trust_sql`.
         """
         self._spec.require_class()
-        source = open_source(
-            self._engine,
-            data,
-            table=table,
-            query=query,
-            where=where,
-            trained=self._spec.trained(),
-        )
+        source = open_source(self._engine, data, **checked_rows(rows), trained=self._spec.trained())
         spec = self._spec
         chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
         return evaluate_source(self._draft, spec, source, weight, ranking, chosen)
 
-    def update(self, data: Any, **options: Any) -> Change:
+    def update(self, data: Any = None, **options: Any) -> Change:
         """Add rows: the model becomes that of a fit of old and new rows.
 
-        `options`: `again` (count a file once more), `where`, `table`, `query`, `progress`. A stored
-        model changes only when it is saved again; `sqlbn.update` does both.
+        `options`: `again` (count a file once more), `where`, `table`, `query`,
+        `encoding`, `trust_sql`, `progress`. A stored model changes only when it is saved again;
+        `sqlbn.update` does both.
         """
         return self._replace(change_rows(self._living, "update", data, **options))
 
-    def forget(self, data: Any, **options: Any) -> Change:
+    def forget(self, data: Any = None, **options: Any) -> Change:
         """Take rows out; an error, and nothing changed, where they were not all in it."""
         return self._replace(change_rows(self._living, "forget", data, **options))
 

@@ -12,6 +12,7 @@ from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.json_text import json_text
 from sqlbn.lists import listed
+from sqlbn.options import ROWS
 from sqlbn.outfiles import check_new_folder, check_rows_file
 from sqlbn.sources.there import check_there
 
@@ -53,7 +54,7 @@ def predict(
 
     Rows keep their order; Spark's folder of files has none.
     """
-    rows_of = {key: options.pop(key) for key in ("where", "table", "query") if key in options}
+    rows_of = {key: options.pop(key) for key in ROWS if key in options}
     check_there(api.engine_settings(options), data)
     if out is not None:  # before an engine is started for it
         (check_new_folder if options.get("engine") == "spark" else check_rows_file)(out)
@@ -71,7 +72,7 @@ def predict(
         unseen = model.unseen
     summary: dict[str, Any] = {"rows": rows, "out": out, "unseen": unseen.shares}
     if unseen.columns and not as_json and not STATE.quiet:
-        typer.echo(f"unseen values: {unseen}", err=True)
+        echo(f"unseen values: {unseen}", err=True)
     if as_json:  # of rows on standard output the summary stands beside them
         typer.echo(json_text(summary), err=out is None)
     elif out is not None and not STATE.quiet:

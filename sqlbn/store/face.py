@@ -37,8 +37,12 @@ def helper_schema(name: str) -> str:
 
 def schema_of(name: str, table: str) -> str:
     """The schema in which a model's table is stored."""
-    helps = table in _HELPERS or table.startswith("predict_")
-    return helper_schema(name) if helps else name
+    return helper_schema(name) if is_helper(table) else name
+
+
+def is_helper(table: str) -> bool:
+    """Whether a model's table is one that only programs read."""
+    return table in _HELPERS or table.startswith("predict_")
 
 
 def is_derived(table: str) -> bool:

@@ -11,10 +11,18 @@ from pathlib import Path
 
 from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import SqlbnError, StoreBusyError, StoreError
+from sqlbn.errors import EngineError, SqlbnError, StoreBusyError, StoreError
 from sqlbn.quoting import identifier, literal, qualified
 from sqlbn.store.condition import check_file, explained, is_busy
-from sqlbn.store.face import HELPERS, helper_schema, is_derived, schema_of, write_face
+from sqlbn.store.damage import model_label
+from sqlbn.store.face import (
+    HELPERS,
+    helper_schema,
+    is_derived,
+    is_helper,
+    schema_of,
+    write_face,
+)
 from sqlbn.store.spec import TABLES, ModelSpec
 
 # The oldest file format that DuckDB 2.0 writes: any duckdb program from 0.10 opens the tables.
@@ -151,9 +159,7 @@ class StoreFile:
         """The meta table of every model."""
         with self._attached(engine, write=False) as catalog:
             return {
-                name: dict(
-                    engine.rows(f"SELECT key, value FROM {qualified(catalog, name, 'meta')}")
-                )
+                name: _meta(engine, qualified(catalog, name, "meta"))
                 for name in _model_names(engine, catalog)
             }
 
@@ -172,6 +178,7 @@ class StoreFile:
         with self._attached(engine, write=False) as catalog:
             self._require(engine, catalog, name)
             draft = Draft(engine)
+            draft.label = model_label(name, self.path)
             for table, schema in _tables(engine, catalog, name).items():
                 place = qualified(catalog, schema, table)
                 engine.execute(f"CREATE TABLE {draft.table(table)} AS FROM {place}")
@@ -280,22 +287,35 @@ class StoreFile:
         others = _model_names(engine, catalog)
         self._check_helpers(name, others)
         if name not in others:
-            _drop(engine, catalog, helper_schema(name))  # of no model
+            self._drop_leftover(engine, catalog, helper_schema(name))
             if instead_of is not None:
                 raise StoreError(f"the model {name!r} was dropped meanwhile; nothing was changed")
             return 1
         if not replace:
             raise StoreError(_taken(self.path, name))
-        old = engine.rows(
-            f"SELECT value FROM {qualified(catalog, name, 'meta')} WHERE key = 'version'"
-        )
-        if instead_of is not None and old and int(old[0][0]) != instead_of:
+        told = _meta(engine, qualified(catalog, name, "meta")).get("version") or "0"
+        old = int(told) if told.isdecimal() else 0  # what is damaged may be replaced
+        if instead_of is not None and old != instead_of:
             raise StoreError(
                 f"the model {name!r} was changed by somebody else meanwhile; nothing was changed, "
                 "try again"
             )
         _drop(engine, catalog, name, helper_schema(name))
-        return int(old[0][0]) + 1 if old else 1
+        return old + 1
+
+    def _drop_leftover(self, engine: DuckDBEngine, catalog: str, schema: str) -> None:
+        """Drop helper tables whose model is gone; a schema of somebody else's is left alone."""
+        found = engine.rows(
+            "SELECT table_name FROM duckdb_tables() "
+            f"WHERE database_name = {literal(catalog)} AND schema_name = {literal(schema)}"
+        )
+        foreign = [table for (table,) in found if not is_helper(table)]
+        if foreign:
+            raise StoreError(
+                f"{str(self.path)!r} has a schema {schema!r} with a table {foreign[0]!r}, which is "
+                "where the model's own tables would go; use another --name"
+            )
+        _drop(engine, catalog, schema)
 
     def drop(self, engine: DuckDBEngine, name: str) -> None:
         """Remove a model."""
@@ -306,6 +326,14 @@ class StoreFile:
             engine.execute("BEGIN")
             _drop(engine, catalog, name, helper_schema(name))
             engine.execute("COMMIT")
+
+
+def _meta(engine: DuckDBEngine, table: str) -> dict[str, str]:
+    """A meta table; nothing where it is damaged."""
+    try:
+        return dict(engine.rows(f"SELECT key, value FROM {table}"))
+    except EngineError:
+        return {}
 
 
 def _taken(path: Path, name: str) -> str:

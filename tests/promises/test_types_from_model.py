@@ -1,4 +1,4 @@
-"""A CSV column is read with the type it had in training; fitting keeps words as written."""
+"""A CSV column is read with the type it had in training; a fit keeps words as written."""
 
 from __future__ import annotations
 
