@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlbn import statement_size
 from sqlbn.counts.packing import packed_sql
 from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.encode.codebook import (
@@ -31,7 +32,8 @@ from sqlbn.templates import render
 # sum of logarithms depend on how factors were fused.
 TIE = 1e-10
 # In plain SQL nobody switches the search for a join order off, and it explodes past about 30 inner
-# joins (54: 18 s). Outer joins are kept as written.
+# joins (54: 18 s), and with fewer of many columns (20 of 450: minutes). Outer joins are kept as
+# written.
 _MOST_INNER_JOINS = 24
 
 
@@ -183,7 +185,8 @@ def product_scores(scorer: Scorer, coded: str, reorder: bool = False) -> str:
         keys=keys,
         starts=[scorer.dialect.double(prior) for prior in scorer.log_prior],
     )
-    outer = reorder and len(scorer.factors) > _MOST_INNER_JOINS
+    joins, looked_up = len(scorer.factors), len(scorer.factors) * len(scorer.class_names)
+    outer = reorder and (joins > _MOST_INNER_JOINS or looked_up > statement_size.MOST_LOOKUPS)
     batch: list[list[Factor]] = []
     chains = chains_of(scorer.factors)
     columns = [*scorer.kept, *(key["alias"] for key in keys)]

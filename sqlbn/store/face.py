@@ -12,6 +12,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 
+from sqlbn import statement_size
 from sqlbn.encode.codebook import BookTables
 from sqlbn.encode.types import type_group
 from sqlbn.engines import DuckDBEngine
@@ -82,8 +83,21 @@ def _write_predict(engine: DuckDBEngine, catalog: str, name: str, spec: ModelSpe
         items = f"{literal(spec.target.name)} AS attribute, code, class AS value"
         engine.execute(f"CREATE TABLE {helpers}.{_CLASSES} AS SELECT {items} FROM {model}.classes")
     engine.execute(f"CREATE TABLE {helpers}.{_MARKER}{mark} (nothing BOOLEAN)")
-    query = predict_text(scorer, name, mark, prefix)
+    refused = too_large_for_sql(spec, name)
+    query = f"error({literal(refused)})" if refused else predict_text(scorer, name, mark, prefix)
     engine.execute(f"CREATE MACRO {model}.predict(tbl) AS TABLE FROM query({query})")
+
+
+def too_large_for_sql(spec: ModelSpec, name: str) -> str | None:
+    """What SQL users are told of a model whose one query would be planned for minutes; else None."""
+    scorer = spec.scorer(None)
+    joins, n = len(scorer.factors), len(scorer.class_names)
+    if joins <= statement_size.SQL_JOINS and joins * n <= statement_size.SQL_LOOKUPS:
+        return None
+    return (
+        f"the model {name!r} is too large for one query ({len(scorer.used):,} columns, {n:,} "
+        f"classes): score with `sqlbn predict {name}`, which takes several"
+    )
 
 
 def predict_text(scorer: Scorer, name: str, mark: str, prefix: str) -> str:
