@@ -21,10 +21,12 @@ MOST_LOOKUPS = 2000
 # The same of each of these.
 JOINS = 32
 LOOKUPS = 1000
+# Classes times attributes of leave-one-out by queries: with few rows, and with many.
+LOO_LOOKUPS = (500, 10_000)
 # Classes past which the tables of chains are made in arrays (1,000: 0.2 s instead of 3 s a table).
 CHAIN_CLASSES = 100
 # Joins and lookups of the macro `predict`, which has one query only: past that it refuses. 200
-# joins of 2 classes are planned in 17 s, 20 of 1,000 in 6 s.
+# joins of 2 classes are planned in 17 s, 20 of 1,000 in 4 s.
 SQL_JOINS = 250
 SQL_LOOKUPS = 30_000
 

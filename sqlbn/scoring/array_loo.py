@@ -16,6 +16,7 @@ import numpy.typing as npt
 from sqlbn import statement_size
 from sqlbn.encode.encoded import Encoded
 from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import OutOfMemoryError
 from sqlbn.scoring.array_losses import ArrayLosses
 from sqlbn.scoring.loo_losses import Loss
 from sqlbn.scoring.smoothing import Smoothing
@@ -26,11 +27,9 @@ Array = npt.NDArray[Any]
 # Estimates (row, class, attribute) that are kept from one k' to the next: with their logarithms
 # 64 MB.
 _MOST_ESTIMATES = 1 << 22
-# Rows up to which arrays are faster than queries that are slow to plan. Measured, an estimate:
-# arrays 6 ns, a query 8 ns and 0.5 ms of planning for every class and attribute.
-_MOST_ROWS = 40_000
-# Classes times attributes that a query cannot be planned for in reasonable time.
-_TOO_MANY = 5 * statement_size.MOST_LOOKUPS
+# What a cell takes for every row, attribute and k'; and the share of the memory limit for all.
+_CELL_BYTES = 48
+_MEMORY_SHARE = 0.4
 
 
 def suits_arrays(encoded: Encoded) -> bool:
@@ -39,10 +38,27 @@ def suits_arrays(encoded: Encoded) -> bool:
 
 
 def needs_arrays(encoded: Encoded, joins_at_once: int) -> bool:
-    """Whether classes are too many for queries, which have an expression for each."""
+    """Whether classes are too many for queries, which have an expression for each and attribute.
+
+    The more rows, the less planning matters: both take some 6 ns an estimate, but queries 2 ms and
+    more to plan a class and attribute (300 classes, 3 attributes: 8 s), and have all threads.
+    """
     asked = encoded.cards[-1] * min(encoded.n_attributes, joins_at_once)
-    few = encoded.rows <= _MOST_ROWS
-    return asked > (statement_size.MOST_LOOKUPS if few else _TOO_MANY)
+    least, most = statement_size.LOO_LOOKUPS
+    return asked > min(max(least, encoded.rows // 40), most)
+
+
+def check_memory(
+    engine: DuckDBEngine, encoded: Encoded, families: Mapping[int, Sequence[int]]
+) -> None:
+    """An error where the cells of all rows would not fit into memory."""
+    needed = encoded.rows * sum(map(len, families.values())) * _CELL_BYTES
+    if needed > _MEMORY_SHARE * engine.memory_bytes:
+        raise OutOfMemoryError(
+            f"leave-one-out of {encoded.rows:,} rows with {encoded.cards[-1]:,} classes takes "
+            f"{needed / 2**30:.1f} GB: use --learner nb or kdb, a smaller --kmax, fewer rows "
+            "(--where), or put rare classes together (--query)"
+        )
 
 
 class ArrayLoo:
@@ -67,6 +83,7 @@ class ArrayLoo:
         self._m, self._neutral = smoothing.m, smoothing.is_neutral
         self._by_parents = smoothing.left_out_by_parents
         self._n_classes, self._losses, self._only_whole = len(class_counts), losses, only_whole
+        check_memory(engine, encoded, families)
         tables = [encoded] if sample is None or sample is encoded else [encoded, sample]
         found = [_read(engine, table) for table in tables]
         self._codes = [np.concatenate(parts) for parts in zip(*(f[0] for f in found), strict=True)]
@@ -172,12 +189,11 @@ class ArrayLoo:
                 parents = np.zeros(len(self._y), dtype=np.int64)
             else:
                 parent = self._families[position][depth]
-                above = self._cells_at(position, depth - 1).parents
+                above = self._cells_at(position, depth - 1).parents.astype(np.int64)
                 parents = _numbered(above * self._cards[parent] + self._codes[parent])
             numbers = _numbered(parents * self._cards[position] + self._codes[position])
-            self._cells[position, depth] = Cells(
-                numbers, parents, self._counts(numbers), self._counts(parents)
-            )
+            counts = self._counts(numbers), self._counts(parents)
+            self._cells[position, depth] = Cells(_short(numbers), _short(parents), *counts)
         return self._cells[position, depth]
 
     def _counts(self, cells: Array) -> ClassCounts:
@@ -186,7 +202,8 @@ class ArrayLoo:
         weights = None if self._w is None else self._w[:n]
         counts = np.bincount(places, weights, minlength=len(keys)).astype(float)
         n_cells = int(cells.max(initial=-1)) + 1
-        return ClassCounts(np.searchsorted(keys // c, np.arange(n_cells + 1)), keys % c, counts, c)
+        starts = np.searchsorted(keys // c, np.arange(n_cells + 1))
+        return ClassCounts(starts, _short(keys % c), counts, c)
 
 
 @dataclass(frozen=True)
@@ -274,6 +291,11 @@ def _read(engine: DuckDBEngine, encoded: Encoded) -> tuple[list[Array], Array]:
     found = engine.lake.arrays(f"SELECT {', '.join([*names, *weights])} FROM {encoded.relation}")
     w = np.asarray(found["w"], float) if weights else np.ones(0)
     return [np.asarray(found[name]) for name in names], w
+
+
+def _short(numbers: Array) -> Array:
+    """Half the memory: there are fewer rows than 2^31."""
+    return numbers.astype(np.int32)
 
 
 def _numbered(keys: Array) -> Array:

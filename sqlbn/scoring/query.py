@@ -81,6 +81,11 @@ class Scorer:
             return self.collected.used(self.factors)
         return sorted({v for f in self.factors for v in (*f.variables, *f.members)})
 
+    @property
+    def is_product(self) -> bool:
+        """Whether a row's scores are one sum over the factors."""
+        return self.supers is None and not (self.collected and self.collected.n_turns)
+
     def ignored(self, attribute: int) -> tuple[int, ...]:
         """The codes of an attribute that say nothing of the class."""
         book = self.books[attribute]

@@ -28,11 +28,10 @@ Block = Sequence[Factor]
 
 def is_large(scorer: Scorer) -> bool:
     """Whether a product is scored in several statements."""
-    if scorer.supers is not None or (scorer.collected is not None and scorer.collected.n_turns):
-        return False
     joins = len(scorer.factors)
     looked_up = joins * len(scorer.class_names)
-    return joins > statement_size.MOST_JOINS or looked_up > statement_size.MOST_LOOKUPS
+    large = joins > statement_size.MOST_JOINS or looked_up > statement_size.MOST_LOOKUPS
+    return large and scorer.is_product
 
 
 @contextmanager
