@@ -87,9 +87,7 @@ def _passes(
         return ArrayLoo(
             engine, encoded, families, order, class_counts, smoothing, losses, rows, only_whole
         )
-    return LeaveOneOut(
-        counts, order, class_counts, smoothing, losses, judged.relation, only_whole
-    )
+    return LeaveOneOut(counts, order, class_counts, smoothing, losses, judged.relation, only_whole)
 
 
 def _warn_of_time(rows: Encoded, ks: Sequence[int]) -> None:

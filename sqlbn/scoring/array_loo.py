@@ -110,20 +110,19 @@ class ArrayLoo:
         sums = ArrayLosses(self._losses, len(ks), len(self._order) + 1, self._n_classes)
         width = self._n_classes * max(len(self._order), 1)
         blocks = in_blocks(self._judged, max(1, _MOST_ESTIMATES // width))
+        done = 0
         for block in blocks:
             part = Part.of(block, self._y, self._w, self._importance)
             levels: dict[int, Level] = {}
             for at, k in enumerate(ks):
                 self._losses_at(k, at, part, levels, sums)
-                if len(blocks) == 1:
+                done += 1
+                if done % len(blocks) == 0:  # as many steps as there are k'
                     advance()
-                    if is_enough is not None and is_enough(sums.losses(at + 1)):
-                        return sums.losses(at + 1)
-            # As many steps as there are k', whatever the blocks.
-            for _ in ks if len(blocks) > 1 and block is blocks[-1] else ():
-                advance()
-        for n in range(1, len(ks)) if is_enough is not None else ():
-            if is_enough(sums.losses(n)):
+                if len(blocks) == 1 and is_enough is not None and is_enough(sums.losses(at + 1)):
+                    return sums.losses(at + 1)
+        for n in range(1, len(ks)):
+            if is_enough is not None and is_enough(sums.losses(n)):
                 return sums.losses(n)
         return sums.losses(len(ks))
 
@@ -167,9 +166,7 @@ class ArrayLoo:
         around = cells.around.of(cells.parents[part.rows][at])
         logs = np.log((inside + share) / (around + m))[inverse]
         n, t = inside[inverse, part.y], around[inverse, part.y]
-        own = np.log(
-            (np.maximum(n - part.out, 0.0) + share) / (np.maximum(t - part.out, 0.0) + m)
-        )
+        own = np.log((np.maximum(n - part.out, 0.0) + share) / (np.maximum(t - part.out, 0.0) + m))
         others = part.others(inside, inverse, n)
         if before is None:
             # A value that only the row itself has says nothing.
@@ -208,7 +205,7 @@ class ArrayLoo:
 
 @dataclass(frozen=True)
 class ClassCounts:
-    """How often each class is in each cell: cell i has the places `starts[i]` to `starts[i + 1]`."""
+    """How often each class is in each cell; cell i has the places from `starts[i]` on."""
 
     starts: Array
     classes: Array

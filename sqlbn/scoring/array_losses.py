@@ -22,9 +22,7 @@ Array = npt.NDArray[Any]
 class ArrayLosses:
     """Sums over rows for every loss, k' and prefix of the attributes."""
 
-    def __init__(
-        self, losses: Sequence[Loss], n_ks: int, n_prefixes: int, n_classes: int
-    ) -> None:
+    def __init__(self, losses: Sequence[Loss], n_ks: int, n_prefixes: int, n_classes: int) -> None:
         self._losses, self._shape = losses, (n_ks, n_prefixes)
         self._sums: dict[Loss, Array] = {loss: np.zeros(self._shape) for loss in losses}
         self._weights = np.zeros(self._shape)

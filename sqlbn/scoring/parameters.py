@@ -131,7 +131,9 @@ class FactorTables:
         n_classes, n_values = self._counts.n_classes, self._values.n_values[attribute]
         values: dict[str, Any] = {
             "key": packed_sql([alias[v] for v in used], [self._slots[v] for v in used]),
-            "parents_key": packed_sql([alias[v] for v in parents], [self._slots[v] for v in parents]),
+            "parents_key": packed_sql(
+                [alias[v] for v in parents], [self._slots[v] for v in parents]
+            ),
             "axes": [
                 *({"code": codes[v], "alias": alias[v]} for v in used),
                 {"code": codes[self._counts.encoded.class_variable], "alias": "y"},
@@ -166,7 +168,7 @@ def chain_columns(
     share: float,
     ignored: Sequence[int],
 ) -> dict[str, Array]:
-    """What `chain_factor` makes, from counts of its cells: a statement has an expression a class."""
+    """What `chain_factor` makes, whose statement has an expression a class, from counts of cells."""
     keys, first, places = np.unique(cells["key"], return_index=True, return_inverse=True)
     n = np.zeros((len(keys), n_classes))
     np.add.at(n, (places, cells["y"].astype(np.int64)), cells["n"].astype(float))

@@ -23,8 +23,6 @@ from sqlbn.sources import Source
 from sqlbn.sources.relation import ROW, staged
 from sqlbn.statement_size import in_blocks
 
-Block = Sequence[Factor]
-
 
 def is_large(scorer: Scorer) -> bool:
     """Whether a product is scored in several statements."""
@@ -84,7 +82,7 @@ def _parts(scorer: Scorer) -> list[Scorer]:
     ]
 
 
-def _blocks(scorer: Scorer) -> list[Block]:
+def _blocks(scorer: Scorer) -> list[list[Factor]]:
     """The factors, some at a time; those of a chain together."""
     blocks: list[list[Factor]] = [[]]
     for chain in chains_of(scorer.factors):
@@ -94,7 +92,7 @@ def _blocks(scorer: Scorer) -> list[Block]:
     return blocks
 
 
-def _step_sql(part: Scorer, source: Source, block: Block, before: Kept | None) -> str:
+def _step_sql(part: Scorer, source: Source, block: Sequence[Factor], before: Kept | None) -> str:
     """Rows by their places with the scores of some classes after a block of factors."""
     step = replace(part, factors=tuple(block))
     if before is not None:

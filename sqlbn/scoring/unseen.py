@@ -51,7 +51,7 @@ def count_unseen(lake: Lake, spec: ModelSpec, scorer: Scorer, source: Source) ->
     rows = int(lake.row(source.select("count(*)"))[0])
     if not able or not rows:
         return Unseen(rows, {})
-    found = {}
+    found: dict[str, int] = {}
     for block in in_blocks(able):
         counts = lake.row(unseen_sql(scorer, block, source.filtered_relation))
         found |= {scorer.books[v].name: int(n) for v, n in zip(block, counts, strict=True) if n}

@@ -93,7 +93,7 @@ def _write_predict(engine: DuckDBEngine, catalog: str, name: str, spec: ModelSpe
 
 
 def too_large_for_sql(spec: ModelSpec, name: str) -> str | None:
-    """What SQL users are told of a model whose one query would be planned for minutes; else None."""
+    """What is told of a model whose one query would be planned for minutes; else None."""
     if not spec.has_class:
         return None
     scorer = spec.scorer(None)

@@ -161,13 +161,13 @@ def test_no_statement_grows_with_classes_times_columns(
     with (
         statements() as run,
         sqlbn.fit(table, "class", learner, store=tmp_path / "m.duckdb", name="m") as model,
+        pytest.MonkeyPatch.context() as patch,
     ):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(statement_size, "MOST_LOOKUPS", 200)
-            patch.setattr(statement_size, "LOOKUPS", 100)
-            scored = model.predict(table)
+        patch.setattr(statement_size, "MOST_LOOKUPS", 200)
+        patch.setattr(statement_size, "LOOKUPS", 100)
+        scored = model.predict(table)
     assert scored.num_columns == columns + 1 + 1 + classes
-    longest = max((len(re.findall(r"\.l_\d+", sql)) for sql in run if "MACRO" not in sql))
+    longest = max(len(re.findall(r"\.l_\d+", sql)) for sql in run if "MACRO" not in sql)
     assert longest <= 2 * 100
     macros = [sql for sql in run if "CREATE MACRO" in sql]
     assert len(macros) == 1
@@ -195,14 +195,14 @@ def test_a_macro_that_would_be_planned_for_minutes_says_what_to_do(tmp_path: Pat
     table, store = table_of(3, 6), tmp_path / "m.duckdb"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(statement_size, "SQL_LOOKUPS", 1)
-        with pytest.warns(SqlbnWarning, match="no macro `predict`.*`sqlbn.predict`"):
+        with pytest.warns(SqlbnWarning, match=r"no macro `predict`.*`sqlbn.predict`"):
             sqlbn.fit(table, "class", "nb", store=store, name="big").close()
     sqlbn.fit(table, "class", "nb", store=store, name="small").close()
     with duckdb.connect() as con:
         con.execute(f"ATTACH '{store}' AS m (READ_ONLY)")
         con.register("mine", table)
         assert len(con.sql("FROM m.small.predict('mine')").fetchall()) == table.num_rows
-        with pytest.raises(duckdb.Error, match="too large for one query .*`sqlbn predict`"):
+        with pytest.raises(duckdb.Error, match=r"too large for one query .*`sqlbn predict`"):
             con.sql("FROM m.big.predict('mine')").fetchall()
     with sqlbn.load(store, "big") as model:
         assert model.predict(table).num_rows == table.num_rows
