@@ -30,15 +30,17 @@ from sqlbn.living.streaming import (
     warn_of_drift,
 )
 from sqlbn.model import Model
-from sqlbn.options import FitOptions, fit_options
+from sqlbn.options import ROWS, FitOptions, fit_options
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.sources import Source, open_source
 from sqlbn.sources.classless import told as told_target
 from sqlbn.sources.classless import with_class_of
 from sqlbn.sources.csv_types import Trained, Types
+from sqlbn.sources.opening import is_nothing
 from sqlbn.sources.there import check_there
 from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
+from sqlbn.store.damage import meta_problem
 from sqlbn.store.meta import decoded_meta
 from sqlbn.store.opening import as_folder
 from sqlbn.store.saving import check_not_read, store_model
@@ -73,11 +75,18 @@ def engine_settings(options: Mapping[str, Any]) -> Settings:
 
 
 def split_options(
-    target: str, learner: str | None, options: dict[str, Any]
+    target: str | None, learner: str | None, options: dict[str, Any]
 ) -> tuple[Settings, FitOptions]:
     """Keywords as the engine's settings and the options of the fit."""
     settings = _settings(options)
-    return settings, fit_options(target, {"learner": learner, **options})
+    return settings, fit_options(required(target), {"learner": learner, **options})
+
+
+def required(target: str | None) -> str:
+    """The target that was given; an error where there is none."""
+    if target is None:
+        raise OptionError("give the target, the column to predict")
+    return target
 
 
 _ENCODING = (
@@ -87,7 +96,7 @@ _ENCODING = (
 
 
 def _like(
-    target: str,
+    target: str | None,
     learner: str | None,
     options: dict[str, Any],
     like: Model | None,
@@ -98,7 +107,7 @@ def _like(
         if same_structure:
             raise OptionError("--same-structure goes with --like")
         return *split_options(target, learner, options), None
-    spec = like.spec
+    spec, target = like.spec, required(target)
     if target != spec.target.name:
         raise OptionError(
             f"--like: that model predicts {told_target(spec.target.name)}, not "
@@ -123,7 +132,7 @@ def _like(
         settings, chosen = split_options(target, learner, {**options, **decided})
         return settings, chosen, Pattern(encoding)
     settings = _settings(options)
-    rows = {key: options.pop(key, None) for key in ("where", "table", "query")}
+    rows = {key: options.pop(key) for key in ROWS if key in options}
     said = {**options, "learner": learner}.items()
     given = [key for key, value in said if value not in (None, False)]
     if given:
@@ -149,6 +158,8 @@ def open_for_fit(
         table=options.table,
         query=options.query,
         where=options.where,
+        encoding=options.encoding,
+        trust_sql=options.trust_sql,
         used=used,
         trained=trained,
     )
@@ -156,8 +167,8 @@ def open_for_fit(
 
 
 def fit(
-    data: Any,
-    target: Any,
+    data: Any = None,
+    target: Any = None,
     learner: str | None = None,
     *,
     store: str | Path | None = None,
@@ -182,9 +193,9 @@ def fit(
     `missing`, `unseen` (neutral, smoothed), `loocv_sample`, `structure_sample`, `bound` (normal,
     hoeffding), `delta`, `delta_star`, `tau`, `block`, `m`, `backoff`, `discretise` (ef, mdl, modl,
     auto), `encodings`, `bins`, `map`, `weight`, `weight_kind` (frequency, importance), `columns`,
-    `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, and of the engine
-    `memory_limit`, `threads`, `temp_dir`,
-    `disk_limit`, `seed`.
+    `exclude`, `categorical`, `numeric`, `keep`, `where`, `table`, `query`, `encoding` (of CSV
+    files), `trust_sql`, and of the engine `memory_limit`, `threads`, `temp_dir`, `disk_limit`,
+    `seed`. Without `data` a `query` names its files itself.
     With a `store` the model is written to it under `name`; with `store_table`, a folder or URL, as
     Parquet tables. `engine` is "duckdb" or "spark"; of Spark: `master`, `spark_conf` (key=value),
     `cluster_dir`, and `session`, where the caller has one.
@@ -238,7 +249,7 @@ def load(
 def update(
     store: str | Path,
     name: str,
-    data: Any,
+    data: Any = None,
     *,
     again: bool = False,
     quiet: bool = True,
@@ -247,8 +258,8 @@ def update(
 ) -> Change:
     """Add rows to a stored model: the result is that of a fit of old and new rows.
 
-    `options`: `where`, `table`, `query`, and those of the engine. A file that is in the model
-    already is refused unless `again`.
+    `options`: `where`, `table`, `query`, `encoding`, `trust_sql`, and those of the engine. A file
+    that is in the model already is refused unless `again`.
     """
     return _change(store, name, "update", data, again, quiet, progress, options)
 
@@ -256,7 +267,7 @@ def update(
 def forget(
     store: str | Path,
     name: str,
-    data: Any,
+    data: Any = None,
     *,
     again: bool = False,
     quiet: bool = True,
@@ -327,10 +338,17 @@ def merge(
 
 
 def models(store: str | Path) -> dict[str, dict[str, Any]]:
-    """The models in a store: for each name its meta table."""
+    """The models in a store: for each name its meta table.
+
+    One that cannot be read also says why, under `damaged`.
+    """
     with DuckDBEngine() as engine:
         metas = open_store(store).metas(engine)
-        return {name: decoded_meta(meta) for name, meta in metas.items()}
+    found = {name: decoded_meta(meta) for name, meta in metas.items()}
+    for name, meta in metas.items():
+        if problem := meta_problem(meta):
+            found[name]["damaged"] = problem
+    return found
 
 
 def drop(store: str | Path, name: str) -> None:
@@ -340,8 +358,8 @@ def drop(store: str | Path, name: str) -> None:
 
 
 def evaluate(
-    data: Any,
-    target: Any,
+    data: Any = None,
+    target: Any = None,
     learner: str | None = None,
     *,
     test: Any = None,
@@ -380,8 +398,8 @@ def evaluate(
 
 
 def evaluate_parts(
-    data: Any,
-    target: Any,
+    data: Any = None,
+    target: Any = None,
     learner: str | None = None,
     *,
     test: Any = None,
@@ -403,6 +421,11 @@ def evaluate_parts(
     progress = progress or (Progress() if quiet else ConsoleProgress())
     check_there(settings, data, test)
     with opened_engine(settings, progress) as engine:
+        if test is not None and chosen.query is not None and is_nothing(data):
+            raise OptionError(
+                "--test does not go with a --query that names its files, for the test rows would "
+                "not come from it: use --folds, or write both parts to files"
+            )
         source = open_for_fit(engine, data, chosen)
         # Opened before the work: a wrong path should not cost a fit.
         trained = {name: Trained(kind) for name, kind in source.columns.items()}
@@ -487,8 +510,8 @@ def curve(
 
 
 def stream(
-    data: Any,
-    target: Any,
+    data: Any = None,
+    target: Any = None,
     learner: str | None = None,
     *,
     batch: int = 10_000,

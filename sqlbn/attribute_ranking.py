@@ -75,8 +75,8 @@ class Ranking:
 
 
 def rank(
-    data: Any,
-    target: Any,
+    data: Any = None,
+    target: Any = None,
     top: int = 10,
     *,
     bound: str | None = None,

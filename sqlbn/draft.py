@@ -14,6 +14,8 @@ class Draft:
 
     def __init__(self, engine: DuckDBEngine, weighted: bool = False) -> None:
         self.engine = engine
+        # What messages call the model; of a stored one also where it lies.
+        self.label = "the model"
         self.schema = engine.fresh_name("model")
         self.n_type = "DOUBLE" if weighted else "BIGINT"
         engine.execute(f"CREATE SCHEMA {identifier(self.schema)}")

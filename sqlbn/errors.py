@@ -62,3 +62,7 @@ class SqlbnWarning(UserWarning):
 
     def __str__(self) -> str:
         return spelled(super().__str__())
+
+
+class UnseenError(SqlbnError, ValueError):
+    """Rows have values that a model has never seen, and they were to be refused."""

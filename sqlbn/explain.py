@@ -23,6 +23,7 @@ from sqlbn.preparing import look, prepare
 from sqlbn.progress import Progress
 from sqlbn.sources import open_source
 from sqlbn.store import open_store
+from sqlbn.store.face import book_tables
 from sqlbn.store.spec import read_spec
 from sqlbn.structure.terms import families_of
 
@@ -109,9 +110,12 @@ def _collection_steps(encoded: Encoded, collectable: Collectable) -> list[Step]:
 
 
 def predict_statement(store: str | Path, name: str, data: Any, **options: Any) -> str:
-    """The query of a prediction; its tables are those of the schema in USE."""
+    """The query of a prediction; its tables are found from the model's schema in USE."""
     with DuckDBEngine() as engine:
-        spec = read_spec(open_store(store).load(engine, name))
+        opened = open_store(store)
+        spec = read_spec(opened.load(engine, name))
         spec.require_class()
+        prefix = opened.helpers(engine, name)
+        tables = book_tables(prefix) if prefix is not None else None
         source = open_source(engine, data, trained=spec.trained(), **options)
-        return prediction_statement(spec, None, source)
+        return prediction_statement(spec, prefix, source, tables=tables)

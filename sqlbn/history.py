@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlbn.draft import Draft
 from sqlbn.errors import SourceError
 from sqlbn.sources import Source
-from sqlbn.urls import is_remote
+from sqlbn.urls import is_remote, shown
 
 if TYPE_CHECKING:
     from sqlbn.options import FitOptions
@@ -63,10 +63,17 @@ class Step:
         return -1 if self.action == "forget" else 1
 
 
-def fingerprint(path: str, part: str = "") -> str:
-    """Tells a file with the same content, whatever its name, in the same part of a table."""
+def fingerprint(path: str, part: str = "", size: int = 0, state: str = "") -> str:
+    """Tells a file with the same content, whatever its name, in the same part of a table.
+
+    A remote one is not read for it: it is its address, size and state (ETag or time of change).
+    What stands behind a '?' is a signature, another one every day; only where nothing else is
+    known it counts.
+    """
     if is_remote(path):
-        return hashlib.sha256(path.encode()).hexdigest()
+        place = shown(path).removesuffix("?…")
+        told = f"{place}\n{part}{size}\n{state}" if state else path
+        return hashlib.sha256(told.encode()).hexdigest()
     size = Path(path).stat().st_size
     digest = hashlib.sha256(f"{part}{size}".encode())
     with Path(path).open("rb") as file:
@@ -93,7 +100,8 @@ def moment() -> str:
 def counted_files(source: Source, condition: str) -> tuple[CountedFile, ...]:
     """The files of a source; `condition` says which of their rows were asked for."""
     return tuple(
-        CountedFile(f.name, f.size, fingerprint(f.path, f.part), condition) for f in source.files
+        CountedFile(f.name, f.size, fingerprint(f.path, f.part, f.size, f.state), condition)
+        for f in source.files
     )
 
 
@@ -161,7 +169,8 @@ def _when(steps: Sequence[Step], file: CountedFile) -> str:
 
 def start_history(draft: Draft, training: Training, options: FitOptions) -> None:
     """The history of a new model: its fit."""
-    condition = condition_of(options.where, options.table, options.query)
+    query = training.source.query or options.query
+    condition = condition_of(options.where, options.table, query)
     step = Step(
         action="fit",
         at=moment(),

@@ -10,24 +10,27 @@ from typing import TYPE_CHECKING, Any
 
 from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.draft import Draft
+from sqlbn.encode.codebook import BookTables
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError, StoreError
 from sqlbn.evaluation.losses import Evaluation
 from sqlbn.evaluation.positive import asked_class, positive_class
-from sqlbn.evaluation.scoring import check_input, evaluate_source, rescannable
+from sqlbn.evaluation.scoring import check_input, evaluate_source
 from sqlbn.frames import Output
 from sqlbn.lists import as_list, names_in
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, encoding_of, shape_of
 from sqlbn.living.operations import change_rows
+from sqlbn.options import checked_rows
 from sqlbn.outfiles import is_same
 from sqlbn.preparing import Encoding
 from sqlbn.printing import print_csv, print_json_lines
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.scoring.query import prediction_sql
+from sqlbn.scoring.unseen import Unseen, count_unseen
 from sqlbn.sources import Source, open_source
-from sqlbn.sources.relation import ROW
+from sqlbn.sources.relation import ROW, staged
 from sqlbn.store import open_store
 from sqlbn.store.meta import decoded_meta
 from sqlbn.store.spec import ModelSpec
@@ -45,6 +48,7 @@ class Model:
 
     def __init__(self, engine: DuckDBEngine, draft: Draft, spec: ModelSpec) -> None:
         self._engine, self._draft, self._spec = engine, draft, spec
+        self._unseen = Unseen(0, {})
 
     # -- what it is ----------------------------------------------------------------------------
 
@@ -156,7 +160,7 @@ class Model:
 
     def predict(
         self,
-        data: Any,
+        data: Any = None,
         out: str | Path | None = None,
         *,
         output: str = "arrow",
@@ -168,8 +172,10 @@ class Model:
         Written to `out` (Parquet or CSV) without passing through Python, and the path returned;
         else the `output`: an "arrow" table, or a frame of "pandas" or "polars". Rows of a pandas
         frame keep their index.
-        `options`: `table`, `query`, `where` (which rows), `exclude` (columns not to carry
-        through), `order_by` (columns; without it the order of the input is kept).
+        `options`: `table`, `query`, `where` (which rows), `encoding` (of CSV files), `trust_sql`,
+        `exclude` (columns not to carry through), `order_by` (columns; without it the order of the
+        input is kept, but on Spark rows have none), `strict` (values never seen are an error; else
+        `unseen` tells of them).
         """
         if out is not None and output != "arrow":
             raise OptionError(f"give --out or --output {output!r}, not both")
@@ -218,23 +224,17 @@ class Model:
         data: Any,
         *,
         out: Path | None = None,
-        table: str | None = None,
-        query: str | None = None,
-        where: str | None = None,
         exclude: str | Sequence[str] = (),
         order_by: str | Sequence[str] = (),
+        strict: bool = False,
+        **rows: Any,
     ) -> tuple[str, bool]:
         self._spec.require_class()
         source = open_source(
-            self._engine,
-            data,
-            table=table,
-            query=query,
-            where=where,
-            trained=self._spec.trained(),
-            places=True,
+            self._engine, data, **checked_rows(rows), trained=self._spec.trained(), places=True
         )
-        source = rescannable(self._engine, self._spec, source)
+        if not source.rescannable:  # looked through for unseen values, then scored
+            source = staged(self._engine, source)
         if out is not None and any(is_same(out, file.path) for file in source.files):
             raise OptionError(f"--out {out} is a file that is read; write to another")
         sql = prediction_statement(
@@ -246,46 +246,49 @@ class Model:
             dialect=self._engine.lake.dialect,
             in_order=self._engine.lake.keeps_order,
         )
+        lake = self._engine.lake
+        scorer = self._spec.scorer(self._draft.prefix, source.columns, lake.dialect)
+        self._unseen = count_unseen(lake, self._spec, scorer, source)
+        if strict:
+            self._unseen.refuse()
         return sql, source.ordered or source.has_places
+
+    @property
+    def unseen(self) -> Unseen:
+        """Of the last prediction: rows with values that training had not, by column."""
+        return self._unseen
 
     def evaluate(
         self,
-        data: Any,
+        data: Any = None,
         *,
         weight: str | None = None,
         ranking: bool = True,
         positive: object = None,
-        table: str | None = None,
-        query: str | None = None,
-        where: str | None = None,
+        **rows: Any,
     ) -> Evaluation:
         """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`.
 
         These two and `mcc` are about the class `positive`; without it, of two classes about the one
-        that had fewer rows in training, of more about all.
+        that had fewer rows in training, of more about all. `rows`: `table`, `query`, `where`,
+        `encoding`, `trust_sql`.
         """
         self._spec.require_class()
-        source = open_source(
-            self._engine,
-            data,
-            table=table,
-            query=query,
-            where=where,
-            trained=self._spec.trained(),
-        )
+        source = open_source(self._engine, data, **checked_rows(rows), trained=self._spec.trained())
         spec = self._spec
         chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
         return evaluate_source(self._draft, spec, source, weight, ranking, chosen)
 
-    def update(self, data: Any, **options: Any) -> Change:
+    def update(self, data: Any = None, **options: Any) -> Change:
         """Add rows: the model becomes that of a fit of old and new rows.
 
-        `options`: `again` (count a file once more), `where`, `table`, `query`, `progress`. A stored
-        model changes only when it is saved again; `sqlbn.update` does both.
+        `options`: `again` (count a file once more), `where`, `table`, `query`,
+        `encoding`, `trust_sql`, `progress`. A stored model changes only when it is saved again;
+        `sqlbn.update` does both.
         """
         return self._replace(change_rows(self._living, "update", data, **options))
 
-    def forget(self, data: Any, **options: Any) -> Change:
+    def forget(self, data: Any = None, **options: Any) -> Change:
         """Take rows out; an error, and nothing changed, where they were not all in it."""
         return self._replace(change_rows(self._living, "forget", data, **options))
 
@@ -363,6 +366,7 @@ def prediction_statement(
     order_by: str | Sequence[str] = (),
     dialect: Dialect = DUCKDB,
     in_order: bool = True,
+    tables: BookTables | None = None,
 ) -> str:
     """The query that `predict` runs, over the model's tables in a schema (None: the one in USE).
 
@@ -376,7 +380,7 @@ def prediction_statement(
     source = replace(source, columns=columns)
     check_input(spec, source)
     order = [identifier(source.column(n, "--order-by column")) for n in sorting]
-    scorer = spec.scorer(prefix, columns, dialect=dialect)
+    scorer = spec.scorer(prefix, columns, dialect, tables)
     if in_order:
         sql = prediction_sql(scorer, source.in_places(columns))
         return f"SELECT * EXCLUDE ({ROW}) FROM ({sql}) ORDER BY {', '.join([*order, ROW])}"

@@ -38,6 +38,8 @@ from sqlbn.sources.classless import NO_CLASS
 DEFAULT_LEARNER = "skdb"
 # Options that take several names.
 LISTS = ("columns", "exclude", "categorical", "numeric", "keep", "encodings")
+# Which rows of the data are meant, and how they are read.
+ROWS = ("where", "table", "query", "encoding", "trust_sql")
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class FitOptions:
     where: str | None = None
     table: str | None = None
     query: str | None = None
+    encoding: str | None = None
+    trust_sql: bool = False
 
     def __post_init__(self) -> None:
         if not 1e-300 < self.m < math.inf:
@@ -302,6 +306,14 @@ class FitOptions:
             return frozenset(source.column(n) for n in self.named(option, source))
 
         return Choices(spelled("categorical"), spelled("numeric"), spelled("keep"))
+
+
+def checked_rows(options: dict[str, Any]) -> dict[str, Any]:
+    """Keywords that say which rows of the data are meant; any other is an error."""
+    for key in options:
+        if key not in ROWS:
+            raise OptionError(f"there is no option {key!r} here; there is {', '.join(ROWS)}")
+    return options
 
 
 def fit_options(target: str, options: dict[str, Any]) -> FitOptions:

@@ -43,6 +43,8 @@ DATA_OPTIONS = (
     "where",
     "table",
     "query",
+    "encoding",
+    "trust_sql",
     "memory_limit",
     "threads",
     "temp_dir",
@@ -94,8 +96,8 @@ class Preparation:
 
 
 def prepare(
-    data: Any,
-    target: Any,
+    data: Any = None,
+    target: Any = None,
     *,
     quiet: bool = True,
     progress: Progress | None = None,

@@ -68,8 +68,9 @@ def check_golden(shared: Path, name: str, folder: Path) -> None:
     train, test = split(shared, wanted["file"], folder)
     learners = [learner for learner in wanted["test"] if learner.startswith(("a1de", "a2de"))]
     assert learners
+    options = {"columns": names, "categorical": names, "unseen": "smoothed"}
     for learner in learners:
-        with sqlbn.fit(train, wanted["target"], learner, columns=names, categorical=names) as model:
+        with sqlbn.fit(train, wanted["target"], learner, **options) as model:
             losses = model.evaluate(test).losses
         for loss, value in wanted["test"][learner].items():
             assert losses[loss] == pytest.approx(value, rel=0, abs=GOLDEN), (learner, loss)
@@ -91,9 +92,8 @@ def reference_is_golden(name: str, learners: Sequence[str] | None) -> None:
     for learner, losses in wanted["test"].items():
         if not (learner in learners if learners else learner.startswith("a")):
             continue
-        ref = reference_ande.fit(
-            train, names, wanted["target"], **meaning(learner), categorical=names
-        )
+        options = {**meaning(learner), "categorical": names, "unseen": "smoothed"}
+        ref = reference_ande.fit(train, names, wanted["target"], **options)
         with by_ande():
             got = reference.evaluate(ref, test)
         for loss, value in losses.items():

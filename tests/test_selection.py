@@ -327,10 +327,9 @@ def check_golden(shared: Path, name: str, folder: Path) -> None:
     names = [a["attribute"] for a in wanted["attributes"]]
     train, test = split(shared, wanted["file"], folder)
     best, kmax = wanted["best"], wanted["kmax"]
+    options = {"columns": names, "categorical": names, "unseen": "smoothed"}
     for loss in ("rmse", "zero_one"):
-        with sqlbn.fit(
-            train, wanted["target"], kmax=kmax, loss=loss, columns=names, categorical=names
-        ) as model:
+        with sqlbn.fit(train, wanted["target"], kmax=kmax, loss=loss, **options) as model:
             got = loocv(model)
             if loss == "rmse":
                 assert set(chosen(model)) == set(names[: best["n_attributes"]])

@@ -216,7 +216,7 @@ def test_the_only_table_needs_no_name(rows: pa.Table, wanted: Tables, tmp_path: 
         ({"query": "DROP TABLE fruit"}, "query takes one SELECT statement"),
         ({"query": "FROM fruit; FROM fruit"}, "query takes one SELECT statement"),
         ({"query": "not sql"}, "query is not SQL"),
-        ({"query": "FROM nowhere"}, "query: "),
+        ({"query": "FROM nowhere"}, "query cannot be used: 'nowhere' is no table"),
     ],
 )
 def test_a_choice_that_cannot_be_met(database: Path, options: dict[str, str], message: str) -> None:
@@ -228,7 +228,7 @@ def test_a_choice_that_cannot_be_met(database: Path, options: dict[str, str], me
 
 def test_table_and_query_need_a_database(rows: pa.Table, fruit_file: str) -> None:
     for data in (rows, fruit_file):
-        with pytest.raises(OptionError, match="go with a DuckDB database file"):
+        with pytest.raises(OptionError, match="goes with a DuckDB database file"):
             model_tables(data, table="fruit")
 
 

@@ -141,7 +141,7 @@ def test_a_failing_save_leaves_the_old_model(
 ) -> None:
     save(fruit, store, "fruit")
     wanted = accuracy(store, "fruit", fruit)
-    monkeypatch.setattr(store_file.StoreFile, "_write_sql_face", _fail)
+    monkeypatch.setattr(store_file, "write_face", _fail)
     with pytest.raises(RuntimeError, match="the disk is full"):
         save(fruit, store, "fruit", replace=True, columns=["colour"])
     monkeypatch.undo()
@@ -156,7 +156,7 @@ def _fail(*_: object) -> None:
 def test_a_failing_first_save_leaves_no_file(
     fruit: pa.Table, store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store_file.StoreFile, "_write_sql_face", _fail)
+    monkeypatch.setattr(store_file, "write_face", _fail)
     with pytest.raises(RuntimeError, match="the disk is full"):
         save(fruit, store, "fruit")
     assert list(store.parent.iterdir()) == []
@@ -165,13 +165,13 @@ def test_a_failing_first_save_leaves_no_file(
 SLOW_SAVE = """
 import sys, time
 import sqlbn
-from sqlbn.store.file import StoreFile
+import sqlbn.store.file
 
 def stop(*_):
     print("saving", flush=True)
     time.sleep(60)
 
-StoreFile._write_sql_face = stop
+sqlbn.store.file.write_face = stop
 data, store = sys.argv[1:]
 sqlbn.fit(data, "kind", "kdb", k=1, store=store, name="fruit", replace=True, columns=["colour"])
 """
@@ -295,9 +295,9 @@ TRAPS = {
         'FROM "fruit".real_meta',
     ],
     "a factor is a view": [
-        'ALTER TABLE "fruit".predict_factor_0 RENAME TO real_factor',
-        "CREATE VIEW \"fruit\".predict_factor_0 AS SELECT * REPLACE (error('ran a view') AS l_0) "
-        'FROM "fruit".real_factor',
+        "ALTER TABLE fruit__tables.predict_factor_0 RENAME TO real_factor",
+        "CREATE VIEW fruit__tables.predict_factor_0 AS "
+        "SELECT * REPLACE (error('ran a view') AS l_0) FROM fruit__tables.real_factor",
     ],
     "a type is SQL": [
         """UPDATE "fruit".attributes SET type = 'VARCHAR); SELECT error(''ran a type''); --'""",
@@ -305,7 +305,7 @@ TRAPS = {
     "the target type is SQL": [
         """UPDATE "fruit".meta SET value = 'VARCHAR) OR error(''x'' ' WHERE key = 'target_type'""",
     ],
-    "a factor number is negative": ['UPDATE "fruit".factors SET members = [999]'],
+    "a factor number is negative": ["UPDATE fruit__tables.factors SET members = [999]"],
     "m is text": ["""UPDATE "fruit".meta SET value = 'one' WHERE key = 'm'"""],
     "the format is newer": ["""UPDATE "fruit".meta SET value = '99' WHERE key = 'format'"""],
     "the format is no number": ["""UPDATE "fruit".meta SET value = 'new' WHERE key = 'format'"""],

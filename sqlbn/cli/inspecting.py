@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +17,12 @@ from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.encode.weights import WEIGHT_KINDS
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.json_text import json_text
 from sqlbn.model import Model
 from sqlbn.report.plots import check_plot, plot_loocv
 from sqlbn.scoring.smoothing import BACKOFFS
+from sqlbn.store.damage import model_label
 
 
 def models(
@@ -33,18 +35,19 @@ def models(
     if as_json:
         typer.echo(json_text(found))
         return
-    rows = [
-        [
-            name,
-            meta["learner"],
-            meta["target"],
-            meta["rows"],
-            meta["created_at"],
-            meta["version"],
-        ]
-        for name, meta in found.items()
-    ]
+    rows = [_listed(name, meta, store) for name, meta in found.items()]
     echo(text_table(["model", "learner", "target", "rows", "created", "version"], rows))
+
+
+def _listed(name: str, meta: dict[str, Any], store: str) -> list[Any]:
+    """A line of the list; one that is damaged does not hide the others."""
+    problem = meta.get("damaged")
+    if problem is None:
+        keys = ("learner", "target", "rows", "created_at", "version")
+        return [name, *(meta.get(key, "") for key in keys)]
+    label = model_label(name, store)
+    warnings.warn(f"{label} is damaged: {problem}; fit it again", SqlbnWarning, stacklevel=2)
+    return [name, "(damaged)", "", None, "", ""]
 
 
 def show(

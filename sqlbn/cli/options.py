@@ -32,8 +32,10 @@ Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
+        default_factory=list,
+        show_default=False,
         help="Parquet or CSV files, patterns ('lake/*.parquet'), hive folders, a Delta or Iceberg "
-        "table, or a DuckDB file.",
+        "table, or a DuckDB file; nothing where --query names its files.",
     ),
 ]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict.")]
@@ -275,10 +277,29 @@ Keep = Annotated[
     ),
 ]
 Where = Annotated[
-    str | None, typer.Option("--where", help="SQL condition: only rows for which it holds.")
+    str | None,
+    typer.Option("--where", help="SQL condition over columns: only rows for which it holds."),
 ]
 Table = Annotated[str | None, typer.Option("--table", help="Table of a DuckDB database file.")]
-Query = Annotated[str | None, typer.Option("--query", help="SELECT on a DuckDB database file.")]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query",
+        help="SELECT on a DuckDB database file; or without DATA on files that it names: "
+        "SELECT *, delay > 15 AS late FROM 'flights/*.parquet'.",
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option("--encoding", help="Of CSV files: utf-8, latin-1 or utf-16. [default: utf-8]"),
+]
+TrustSql = Annotated[
+    bool,
+    typer.Option(
+        "--trust-sql",
+        help="Take any SQL in --where and --query, also what reads other files or settings.",
+    ),
+]
 Store = Annotated[
     str,
     typer.Option(
@@ -414,6 +435,8 @@ _LEARNING: list[tuple[str, Any, Any]] = [
     ("where", Where, None),
     ("table", Table, None),
     ("query", Query, None),
+    ("encoding", Encoding, None),
+    ("trust_sql", TrustSql, False),
     ("memory_limit", MemoryLimit, None),
     ("threads", Threads, None),
     ("temp_dir", TempDir, None),
@@ -447,6 +470,8 @@ _READING: list[tuple[str, Any, Any]] = [
         "where",
         "table",
         "query",
+        "encoding",
+        "trust_sql",
         "memory_limit",
         "threads",
         "temp_dir",
@@ -467,6 +492,12 @@ def learning(*leave_out: str) -> Callable[[Command], Command]:
 def reading(command: Command) -> Command:
     """A command that reads rows for a stored model: `options` says which, and with what means."""
     return _taking(_READING)(command)
+
+
+def require_data(data: object, query: str | None) -> None:
+    """A usage error where nothing says which rows are meant."""
+    if not data and query is None:
+        raise typer.BadParameter("name files, or give --query", param_hint="DATA...")
 
 
 def _taking(chosen: list[tuple[str, Any, Any]]) -> Callable[[Command], Command]:
@@ -490,6 +521,7 @@ def _taking(chosen: list[tuple[str, Any, Any]]) -> Callable[[Command], Command]:
             wanted = {name: values.pop(name) for name, _, _ in chosen}
             for name in _ABOUT_TALKING:
                 wanted.pop(name, None)
+            require_data(values.get("data", True), wanted.get("query"))
             if wanted.get("parents") is not None:
                 wanted["parents"] = read_parents(wanted["parents"])
             for name in LISTS:

@@ -12,6 +12,7 @@ from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.json_text import json_text
 from sqlbn.lists import listed
+from sqlbn.options import ROWS
 from sqlbn.outfiles import check_new_folder, check_rows_file
 from sqlbn.sources.there import check_there
 
@@ -43,10 +44,17 @@ def predict(
             "--order-by", metavar="LIST", help="Sort the rows by these columns (a,b or repeat)."
         ),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Values that the model has never seen are an error."),
+    ] = False,
     as_json: opt.Json = False,
 ) -> None:
-    """Score rows: input columns, the prediction, a probability for each class."""
-    rows_of = {key: options.pop(key) for key in ("where", "table", "query") if key in options}
+    """Score rows: input columns, the prediction, a probability for each class.
+
+    Rows keep their order; Spark's folder of files has none.
+    """
+    rows_of = {key: options.pop(key) for key in ROWS if key in options}
     check_there(api.engine_settings(options), data)
     if out is not None:  # before an engine is started for it
         (check_new_folder if options.get("engine") == "spark" else check_rows_file)(out)
@@ -58,10 +66,14 @@ def predict(
             order_by=listed(order_by),
             progress=STATE.progress(),
             as_json=as_json,
+            strict=strict,
             **rows_of,
         )
-    summary: dict[str, Any] = {"rows": rows, "out": out}
-    if out is not None and as_json:
-        typer.echo(json_text(summary))
+        unseen = model.unseen
+    summary: dict[str, Any] = {"rows": rows, "out": out, "unseen": unseen.shares}
+    if unseen.columns and not as_json and not STATE.quiet:
+        echo(f"unseen values: {unseen}", err=True)
+    if as_json:  # of rows on standard output the summary stands beside them
+        typer.echo(json_text(summary), err=out is None)
     elif out is not None and not STATE.quiet:
         echo(f"{rows:,} rows scored into {out}")

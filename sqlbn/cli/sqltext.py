@@ -44,11 +44,15 @@ def sql_predict(
     where: opt.Where = None,
     table: opt.Table = None,
     query: opt.Query = None,
+    encoding: opt.Encoding = None,
+    trust_sql: opt.TrustSql = False,
     as_json: opt.Json = False,
     traceback: opt.Traceback = False,
 ) -> None:
     """The query of a prediction, over the tables of the model's schema."""
-    sql = explain.predict_statement(store, name, data, where=where, table=table, query=query)
+    opt.require_data(data, query)
+    asked = {"where": where, "table": table, "query": query, "encoding": encoding}
+    sql = explain.predict_statement(store, name, data, trust_sql=trust_sql, **asked)
     if as_json:
         typer.echo(json_text({"name": name, "store": store, "sql": sql}))
     else:

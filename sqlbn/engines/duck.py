@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from sqlbn.display import printable
+from sqlbn.engines.duck_errors import damaged, is_damage, translate
 from sqlbn.engines.lake import Arrays, Lake
 from sqlbn.engines.local_lake import LocalLake
 from sqlbn.engines.scratch import Scratch
 from sqlbn.engines.settings import Settings, memory_bytes
-from sqlbn.errors import EngineError, OutOfMemoryError, SourceError, SqlbnError
+from sqlbn.errors import SourceError, SqlbnError
 from sqlbn.quoting import literal
 from sqlbn.templates import render
-from sqlbn.urls import without_secrets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 _PERFECT_HASH_BITS = 18
 # What Python makes of a byte in a file's name that is no UTF-8.
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
-_WORDS = {"DOUBLE": "number", "BIGINT": "whole number", "DATE": "date", "TIMESTAMP": "time"}
 
 # The engines of this process, for whoever must stop what they do.
 _OPEN: weakref.WeakSet[DuckDBEngine] = weakref.WeakSet()
@@ -56,6 +55,8 @@ class DuckDBEngine:
         self.connection = duckdb.connect(":memory:")
         _OPEN.add(self)
         self.listener: Callable[[str], None] | None = None
+        # Parquet files that are read: of a damaged one the engine does not always say which it is.
+        self.parquet_files: list[str] = []
         self._names = 0
         self._configure()
         self.lake: Lake = self._make_lake()
@@ -76,6 +77,8 @@ class DuckDBEngine:
         # Nothing is ever fetched from the network unasked; an extension that the user has installed
         # (httpfs, for instance) is still loaded when a path needs it.
         self.execute("SET autoinstall_known_extensions = false")
+        # Names in a user's query are tables and files, never variables of this program.
+        self.execute("SET python_enable_replacements = false")
         self.execute(f"SET perfect_ht_threshold = {_PERFECT_HASH_BITS}")
         self.execute(f"SET temp_directory = {literal(str(self.scratch.folder))}")
         if self.settings.memory_limit is not None:
@@ -120,7 +123,7 @@ class DuckDBEngine:
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
-            raise translate(error) from error
+            raise self.translated(error) from error
         finally:
             reader.close()
 
@@ -134,7 +137,7 @@ class DuckDBEngine:
         try:
             yield connection.sql(sql).to_arrow_reader(rows)
         except duckdb.Error as error:
-            raise translate(error) from error
+            raise self.translated(error) from error
         finally:
             connection.close()
 
@@ -161,7 +164,29 @@ class DuckDBEngine:
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except duckdb.Error as error:
-            raise translate(error) from error
+            raise self.translated(error) from error
+
+    def translated(self, error: duckdb.Error) -> SqlbnError:
+        """One clear line for an error; of a damaged file also which it is."""
+        if is_damage(error) and self.parquet_files and not _names_any(error, self.parquet_files):
+            for path in self.parquet_files:
+                reason = self._damage_of(path)
+                if reason is not None:
+                    return damaged(path, reason)
+        return translate(error)
+
+    def _damage_of(self, path: str) -> duckdb.Error | None:
+        """What the engine says of one Parquet file when it reads all of it."""
+        connection = self.connection.cursor()
+        try:
+            connection.execute(
+                f"SELECT max(COLUMNS(*)::VARCHAR) FROM read_parquet({literal(path)})"
+            )
+        except duckdb.Error as error:
+            return error
+        finally:
+            connection.close()
+        return None
 
     @contextmanager
     def joins_as_written(self) -> Iterator[None]:
@@ -249,48 +274,5 @@ class DuckDBEngine:
         self.close()
 
 
-def first_line(error: BaseException) -> str:
-    """The engine's message without its position marker and suggestions."""
-    text = str(error).strip().split("\n\nLINE ")[0].split("\n")[0]
-    return re.sub(r"^[A-Za-z ]+ Error: ", "", text).strip()
-
-
-def translate(error: duckdb.Error) -> SqlbnError:
-    """One clear line for what the engine says."""
-    line = without_secrets(first_line(error))
-    lower = line.lower()
-    if isinstance(error, duckdb.OutOfMemoryException) or "out of memory" in lower:
-        return OutOfMemoryError(
-            f"out of memory or disk: {line}; raise --memory-limit, "
-            "or point --temp-dir at a disk with more room"
-        )
-    if "CSV Error on Line" in str(error):
-        return csv_error(without_secrets(str(error)))
-    damaged = ("magic bytes", "too small to be a parquet", "don't match", "corrupt", "thrift")
-    if any(sign in lower for sign in damaged) or "snappy" in lower or "zstd" in lower:
-        return SourceError(f"damaged Parquet file: {line}; write the file again")
-    absent = re.search(r'(\w+)\.duckdb_extension" not found', str(error))
-    if absent:
-        return SourceError(
-            f"this needs DuckDB's extension {absent[1]}, which is not installed, and sqlbn fetches "
-            f"nothing by itself; run INSTALL {absent[1]} in DuckDB once"
-        )
-    if "no files found" in lower:
-        return SourceError(f"{line}; check the path")
-    if isinstance(error, duckdb.IOException):
-        return SourceError(line)
-    return EngineError(f"the database engine says: {line}")
-
-
-def csv_error(text: str) -> SqlbnError:
-    """A value that its column cannot hold: in which file and line, and what it is."""
-    file = re.search(r"^ *file = (.*)$", text, re.MULTILINE)
-    line = re.search(r"CSV Error on Line: (\d+)", text)
-    value = re.search(r'column "(.*?)"\. Could not convert string "(.*?)" to ', text, re.DOTALL)
-    kind = re.search(r"is being converted as type (\S+)", text)
-    if not (file and line and value and kind):
-        return SourceError(f"the CSV file cannot be read: {' '.join(text.split())[:300]}")
-    return SourceError(
-        f"{file[1]!r}, line {line[1]}: column {value[1]!r} has {value[2][:80]!r}, which is no "
-        f"{_WORDS.get(kind[1], kind[1])}; correct the value, or leave it empty where it is missing"
-    )
+def _names_any(error: duckdb.Error, paths: Sequence[str]) -> bool:
+    return any(path in str(error) for path in paths)

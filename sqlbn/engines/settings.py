@@ -15,6 +15,8 @@ _THREADS_A_CORE = 4
 ENGINES = ("duckdb", "spark")
 _MASTER = re.compile(r"local$|local\[[^\]]+\]$|local-cluster\[|yarn$|(spark|k8s|sc)://.")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+# Past that the engine cannot read a size.
+_MOST_BYTES = 2**62
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -129,4 +131,7 @@ def size_bytes(text: str, option: str) -> int:
     if not match or (match[3] and not match[2]):
         raise OptionError(f"{option} {text!r} is not a size: write for example 1GB or 512MB")
     factor = _BINARY[match[2]] if match[3] else _UNITS[match[2]]
-    return int(float(match[1]) * factor)
+    size = float(match[1]) * factor
+    if size > _MOST_BYTES:
+        raise OptionError(f"{option} {text}: that is more than any machine has; write 1GB or 512MB")
+    return int(size)

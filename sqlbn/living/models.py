@@ -13,14 +13,15 @@ from sqlbn.counts.margins import MARGINS
 from sqlbn.describing import read_elementary
 from sqlbn.draft import Draft
 from sqlbn.encode.categories import known_groups
-from sqlbn.errors import StoreError
-from sqlbn.history import HISTORY, Step, read_history
+from sqlbn.errors import SqlbnError, StoreError
+from sqlbn.history import FILES, HISTORY, Step, read_history
 from sqlbn.learners import LEARNERS, make_learner
 from sqlbn.living.codebooks import Books
 from sqlbn.living.kinds import Living
 from sqlbn.living.stored import StoredCounts
 from sqlbn.options import FitOptions
 from sqlbn.preparing import Encoding
+from sqlbn.store.damage import damaged_by
 from sqlbn.store.spec import ModelSpec
 from sqlbn.store.terms import read_terms
 from sqlbn.structure.information import Matrix
@@ -93,7 +94,11 @@ class LivingModel:
 
     def __post_init__(self) -> None:
         names = self.draft.names()
-        for table in (MARGINS, HISTORY):
+        try:
+            options_of(self.spec)
+        except (SqlbnError, KeyError, TypeError, ValueError) as error:
+            raise damaged_by(self.draft, ValueError(f"meta.options: {error}")) from error
+        for table in (MARGINS, "margin_families", HISTORY, FILES):
             if table not in names:
                 raise StoreError(
                     f"the model has no table {table!r}: it was made by an earlier sqlbn, which "

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import OptionError, StoreError
+from sqlbn.errors import ColumnError, OptionError, StoreError
 from sqlbn.history import condition_of
 from sqlbn.living.changing import Change, Changed, forget, merge, update
 from sqlbn.living.models import LivingModel
@@ -29,24 +29,37 @@ def change_rows(
     where: str | None = None,
     table: str | None = None,
     query: str | None = None,
+    encoding: str | None = None,
+    trust_sql: bool = False,
     progress: Progress | None = None,
 ) -> Changed:
     """Add rows to a model or take them out.
 
     The condition of the fit (`--where`) holds for these rows too, unless another is given.
     """
+    own = where is None
     where = where if where is not None else model.spec.meta["where"] or None
-    source = open_source(
-        model.draft.engine,
-        data,
-        table=table,
-        query=query,
-        where=where,
-        used=model.encoding.uses,
-        trained=model.spec.trained(of_all=True),
-    )
+    try:
+        source = open_source(
+            model.draft.engine,
+            data,
+            table=table,
+            query=query,
+            where=where,
+            encoding=encoding,
+            trust_sql=trust_sql,
+            used=model.encoding.uses,
+            trained=model.spec.trained(of_all=True),
+        )
+    except ColumnError as error:
+        if own and where is not None and f"--where {where!r}" in str(error):
+            raise ColumnError(
+                f"the model's own condition, which its fit had: {error}; give --where for these "
+                "rows"
+            ) from error
+        raise
     source = with_class_of(source, model.spec.target.name)
-    condition = condition_of(where, table, query)
+    condition = condition_of(where, table, source.query or query)
     return ROWS[action](model, source, condition, again, progress or Progress())
 
 
@@ -65,7 +78,7 @@ def change_stored(
     file.check_writable(engine, progress.note)
     model = LivingModel(draft, read_spec(draft))
     new, spec, change = change_rows(model, action, data, progress=progress, **options)
-    version = int(model.spec.meta["version"])
+    version = int(model.spec.meta.get("version", 0))
     store_model(store, new, spec, name, True, progress, instead_of=version)
     return change
 

@@ -199,7 +199,8 @@ class Stream:
             return
         draft = self.model[0]
         steps = LivingModel(*self.model).steps
-        condition = condition_of(self._options.where, self._options.table, self._options.query)
+        query = self._source.query or self._options.query
+        condition = condition_of(self._options.where, self._options.table, query)
         files = counted_files(self._source, condition)
         for table in ("history", "history_files"):
             draft.engine.execute(f"DROP TABLE {draft.table(table)}")

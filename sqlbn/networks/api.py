@@ -50,7 +50,7 @@ def load(store: str | Path, name: str) -> Network:
 
 
 def score(
-    data: Any,
+    data: Any = None,
     *,
     bif: str | Path | Network | None = None,
     store: str | Path | None = None,
@@ -58,6 +58,8 @@ def score(
     table: str | None = None,
     query: str | None = None,
     where: str | None = None,
+    encoding: str | None = None,
+    trust_sql: bool = False,
     quiet: bool = True,
     progress: Progress | None = None,
     **settings: Any,
@@ -82,6 +84,7 @@ def score(
     check_there(chosen, data)
     with DuckDBEngine(chosen) as engine:
         rows: dict[str, Any] = {"table": table, "query": query, "where": where}
+        rows |= {"encoding": encoding, "trust_sql": trust_sql}
         if stored:
             found, variables, arcs = _score_stored(engine, store, name, data, rows, progress)
         else:

@@ -18,7 +18,7 @@ _SEARCH = tuple(f.name for f in fields(SearchOptions))
 
 
 def learn(
-    data: Any,
+    data: Any = None,
     method: str = "vfbn2",
     *,
     target: str | None = None,

@@ -40,7 +40,8 @@ class Scorer:
 
     `prefix` is the quoted schema that holds the model's tables (None: the one in USE); `same_type`
     names the columns that are known to have the type they were trained with. `carried` are the
-    input's columns that predictions keep, for dialects that cannot say "all" (None: all).
+    input's columns that predictions keep, for dialects that cannot say "all" (None: all). `joined`
+    is where joined codebooks look up their codes, if that is not beside the other tables.
     """
 
     prefix: str | None
@@ -56,6 +57,7 @@ class Scorer:
     collected: Collected | None = None
     dialect: Dialect = DUCKDB
     carried: tuple[str, ...] | None = None
+    joined: BookTables | None = None
 
     @property
     def kept(self) -> list[str]:
@@ -65,7 +67,7 @@ class Scorer:
     @property
     def tables(self) -> BookTables:
         """Where joined codebooks look up their codes."""
-        return BookTables.of(self.prefix, self.target.name)
+        return self.joined or BookTables.of(self.prefix, self.target.name)
 
     @property
     def used(self) -> list[int]:
@@ -191,10 +193,12 @@ def _codes(scorer: Scorer, relation: str, extra: list[tuple[str, str]]) -> str:
     return render("codes", items=items, codes=codes, joins=joins, relation=relation)
 
 
-def code_items(scorer: Scorer, stem: str) -> tuple[list[dict[str, str]], list[str]]:
+def code_items(
+    scorer: Scorer, stem: str, of: Sequence[int] | None = None
+) -> tuple[list[dict[str, str]], list[str]]:
     """The codes of the attributes in use, named by `stem` and position, and the joins for them."""
     codes, joins, dialect = [], [], scorer.dialect
-    for v in scorer.used:
+    for v in scorer.used if of is None else of:
         book, column, joined = scorer.books[v], column_sql("i", scorer.books[v].name), f"d{v}"
         same = book.name in scorer.same_type
         code = code_sql(book, column, joined, same, dialect)

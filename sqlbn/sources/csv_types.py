@@ -52,7 +52,8 @@ def type_like(found: str, trained: Trained) -> str:
 def csv_types(
     engine: DuckDBEngine, files: Sequence[str], columns: Mapping[str, str], trained: Types
 ) -> dict[str, str]:
-    """The columns that must not be read as the engine would; `files` are patterns, quoted."""
+    """The columns that must not be read as the engine would; `files` are arguments of
+    `read_csv`: patterns, quoted, and options."""
     known = {name.lower(): type_ for name, type_ in trained.items()}
     wanted = {
         name: type_like(found, known[name.lower()])

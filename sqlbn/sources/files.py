@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 import re
@@ -10,15 +11,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import SourceError, SqlbnError
+from sqlbn.errors import OptionError, SourceError, SqlbnError
 from sqlbn.quoting import literal, literals
 from sqlbn.sources.csv_types import Types, csv_types, types_sql
 from sqlbn.sources.relation import Source, SourceFile, parquet_row_key
+from sqlbn.sources.remote import remote_files
 from sqlbn.urls import is_remote, shown, without_secrets
 
 _PARQUET = (".parquet", ".pq", ".parq")
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 _DATABASE = (".duckdb", ".ddb", ".db")
+# Python's names of the encodings that the engine has built in.
+_ENCODINGS = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1", "utf-16": "utf-16"}
+# Bytes of a file that are looked at before the engine reads it.
+_HEAD = 1 << 16
+_MARK = b"PAR1"
 
 
 @contextmanager
@@ -99,9 +106,14 @@ def _pattern(path: str, literally: bool = False) -> str:
     return "".join(f"[{c}]" if c in "*?[" else c for c in path)
 
 
-def sized(files: Sequence[str]) -> tuple[SourceFile, ...]:
-    """The files with their sizes; 0 where only the engine knows."""
-    return tuple(SourceFile(f, 0 if is_remote(f) else Path(f).stat().st_size) for f in files)
+def sized(engine: DuckDBEngine, files: Sequence[str]) -> tuple[SourceFile, ...]:
+    """The files with their sizes, remote ones with their state; 0 where nobody knows."""
+    remote = remote_files(engine, [file for file in files if is_remote(file)])
+    return tuple(
+        found
+        for file in files
+        for found in remote.get(file) or [SourceFile(file, Path(file).stat().st_size)]
+    )
 
 
 def label_of(files: Sequence[str]) -> str:
@@ -116,8 +128,9 @@ def parquet_source(
     """Parquet files with one schema, hive partitions included."""
     patterns = file_list(files)
     for file in files:
-        if not is_remote(file) and Path(file).stat().st_size == 0:
-            raise SourceError(f"{file!r} is empty (0 bytes); write the file again")
+        if not is_remote(file):
+            _check_parquet(file)
+    engine.parquet_files += files
     _check_parquet_schemas(engine, files, patterns, used)
     hive = any("=" in part for f in files for part in Path(f).parts[:-1])
     relation = f"read_parquet({patterns}, hive_partitioning = {str(hive).lower()})"
@@ -125,9 +138,35 @@ def parquet_source(
         relation=relation,
         columns=dict(engine.columns(relation)),
         label=label_of(files),
-        files=sized(files),
+        files=sized(engine, files),
         row_key=parquet_row_key(),
     )
+
+
+def _check_parquet(path: str) -> None:
+    """An error where a file is no Parquet file: the format begins and ends with the same mark."""
+    with open(path, "rb") as file:  # noqa: PTH123 - keeps the user's spelling
+        head = file.read(_HEAD)
+        end = file.seek(0, os.SEEK_END)
+        file.seek(max(0, end - 4))
+        tail = file.read(4)
+    if not end:
+        raise SourceError(f"{path!r} is empty (0 bytes); write the file again")
+    if head[:4] == _MARK and tail == _MARK and end >= 12:
+        return
+    if head[:4] == _MARK:
+        raise SourceError(
+            f"damaged Parquet file {path!r}: its end is missing, as of a copy that was cut off; "
+            "write the file again"
+        )
+    what = "text, such as CSV: rename it to .csv" if _is_text(head) else "something else"
+    if head[:4] == b"PARE":
+        what = "an encrypted one, which cannot be read: write it without encryption"
+    raise SourceError(f"{path!r} is no Parquet file, though it is called one, but {what}")
+
+
+def _is_text(head: bytes) -> bool:
+    return b"\x00" not in head and b"\n" in head
 
 
 def _check_parquet_schemas(
@@ -187,23 +226,92 @@ def _compare_schemas(
         )
 
 
+# -- CSV ---------------------------------------------------------------------------------------
+
+
+def checked_encoding(name: str) -> str:
+    """An encoding as the engine spells it.
+
+    >>> checked_encoding("UTF8"), checked_encoding("iso-8859-1")
+    ('utf-8', 'latin-1')
+    """
+    try:
+        found = _ENCODINGS.get(codecs.lookup(name).name)
+    except (LookupError, ValueError):
+        found = None
+    if found is None:
+        raise OptionError(
+            f"--encoding {name}: choose utf-8, latin-1 or utf-16, or convert the files first, "
+            "such as with iconv"
+        )
+    return found
+
+
 def csv_source(
-    engine: DuckDBEngine, files: Sequence[str], used: Callable[[str], bool], trained: Types
+    engine: DuckDBEngine,
+    files: Sequence[str],
+    used: Callable[[str], bool],
+    trained: Types,
+    encoding: str | None = None,
 ) -> Source:
     """CSV files with the same columns; types as in training, else those that hold all values."""
-    schemas = {f: engine.columns(f"read_csv({literal(_pattern(f))})") for f in files}
+    encoding = checked_encoding(encoding) if encoding is not None else None
+    for file in files:
+        if not is_remote(file):
+            _check_text(file, encoding)
+    told = f", encoding = {literal(encoding)}" if encoding is not None else ""
+    schemas = {f: engine.columns(f"read_csv({literal(_pattern(f))}{told})") for f in files}
     wanted = {name: "" for name, _ in schemas[files[0]]}
     for file in files[1:]:
         _compare_schemas(files[0], wanted, file, {n: "" for n, _ in schemas[file]}, used)
     hive = any("=" in part for f in files for part in Path(f).parts[:-1])
-    options = f"union_by_name = true, hive_partitioning = {str(hive).lower()}"
+    options = f"union_by_name = true, hive_partitioning = {str(hive).lower()}{told}"
     columns = dict(engine.columns(f"read_csv({file_list(files)}, {options})"))
     own = {name: columns[name] for name in wanted if name in columns}  # not those of folders
-    types = csv_types(engine, [literal(_pattern(f)) for f in files], own, trained)
+    types = csv_types(engine, [literal(_pattern(f)) + told for f in files], own, trained)
     return Source(
         relation=f"read_csv({file_list(files)}, {options}{types_sql(types)})",
         columns={**columns, **types},
         label=label_of(files),
-        files=sized(files),
+        files=sized(engine, files),
         rescannable=False,
     )
+
+
+def _check_text(path: str, encoding: str | None) -> None:
+    """An error where a file shows at once that it is encoded in another way than it is read.
+
+    The engine finds no rows where UTF-16 is asked for and is not there, and NUL characters where
+    it is there and not asked for.
+    """
+    with open(path, "rb") as file:  # noqa: PTH123 - keeps the user's spelling
+        head = file.read(_HEAD)
+    seen = _seen_encoding(head)
+    if path.lower().endswith((".gz", ".zst")) or seen == (encoding or "utf-8") or not head:
+        return
+    if seen == "utf-16-be":
+        raise SourceError(
+            f"{path!r} is UTF-16 with the high byte first, which the engine does not read; convert "
+            "it: iconv -f UTF-16 -t UTF-8"
+        )
+    if seen == "utf-16":
+        raise SourceError(f"{path!r} is UTF-16; add --encoding utf-16")
+    if encoding == "utf-16":
+        raise SourceError(f"{path!r} is not UTF-16; it looks like {seen}: --encoding {seen}")
+    if encoding is None and seen == "latin-1":
+        raise SourceError(f"{path!r} is not UTF-8 but looks like Latin-1; add --encoding latin-1")
+
+
+def _seen_encoding(head: bytes) -> str:
+    """What the first bytes of a file look like."""
+    low, high = head[1::2].count(0), head[0::2].count(0)
+    if head[:2] == codecs.BOM_UTF16_LE or low > len(head) / 4 > high * 4:
+        return "utf-16"
+    if head[:2] == codecs.BOM_UTF16_BE or high > len(head) / 4 > low * 4:
+        return "utf-16-be"
+    try:
+        # The last bytes may be half a character: it waits for the rest.
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
-
-import duckdb
 
 from sqlbn.engines import DuckDBEngine
 from sqlbn.engines.local_lake import LocalLake
-from sqlbn.errors import ColumnError, EngineError, OptionError, SourceError
-from sqlbn.quoting import identifier, literal, qualified
+from sqlbn.errors import EngineError, OptionError, SourceError, SqlbnError
+from sqlbn.quoting import literal, qualified
 from sqlbn.sources.csv_types import Types
-from sqlbn.sources.files import csv_source, expand, file_format, parquet_source, remote_errors
+from sqlbn.sources.files import (
+    checked_encoding,
+    csv_source,
+    expand,
+    file_format,
+    parquet_source,
+    remote_errors,
+)
 from sqlbn.sources.objects import object_source
-from sqlbn.sources.relation import Source, SourceFile, staged
+from sqlbn.sources.queries import database_file, database_query, files_query, with_where
+from sqlbn.sources.relation import Source
 from sqlbn.sources.table_source import table_source
 from sqlbn.sources.tables import the_table
-from sqlbn.urls import is_remote, shown
+from sqlbn.urls import shown
 
 
 def open_source(
@@ -30,60 +35,119 @@ def open_source(
     table: str | None = None,
     query: str | None = None,
     where: str | None = None,
+    encoding: str | None = None,
+    trust_sql: bool = False,
     used: Callable[[str], bool] = lambda name: True,
     trained: Types | None = None,
     places: bool = False,
 ) -> Source:
     """Open files, a table of a lake, a database, Arrow data or a data frame as one relation.
 
-    `used` says which columns matter: files may disagree about the others. `trained` are the types
-    that columns had in training, for CSV, which has none. With `places` rows have one each where
-    that costs nothing, to be put into order again.
+    Without data a `query` names its files itself. `encoding` is that of CSV files. `trust_sql`
+    takes any SQL in `query` and `where`. `used` says which columns matter: files may disagree about
+    the others. `trained` are the types that columns had in training, for CSV, which has none. With
+    `places` rows have one each where that costs nothing, to be put into order again.
     """
-    trained = trained or {}
-    lake = engine.lake
-    if not isinstance(lake, LocalLake):
-        return _open_in_spark(engine, data, table, query, where, used, trained)
-    paths = _paths(data)
-    if paths is None:
-        if table is not None or query is not None:
-            raise OptionError("--table and --query go with a DuckDB database file")
-        source = object_source(engine, data, places)
-    else:
-        with remote_errors(paths):
-            source = _path_source(engine, paths, table, query, used, trained)
+    asked = Asked(table, query, encoding, trust_sql, trained or {}, places)
+    opening = _open_here if isinstance(engine.lake, LocalLake) else _open_in_spark
+    source = opening(engine, data, asked, where, used)
     if not source.columns:
         raise SourceError(f"{source.label} has no columns")
-    return with_where(engine, source, where) if where is not None else source
+    return source
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is said of the data, besides where it is; see `open_source`."""
+
+    table: str | None
+    query: str | None
+    encoding: str | None
+    trust_sql: bool
+    trained: Types
+    places: bool
+
+    def __post_init__(self) -> None:
+        if self.table is not None and self.query is not None:
+            raise OptionError("give --table or --query, not both")
+        if self.encoding is not None:
+            checked_encoding(self.encoding)
+
+    def check_plain(self, label: str) -> None:
+        """An error where the data is no database and something of one was asked."""
+        if self.table is not None:
+            raise OptionError("--table goes with a DuckDB database file")
+        if self.query is not None:
+            raise OptionError(
+                "--query goes with a DuckDB database file, or names its files itself: leave "
+                f"{label} out and write FROM 'flights/*.parquet' in the query"
+            )
+
+    def check_no_csv(self) -> None:
+        """An error where an encoding is told and nothing is CSV."""
+        if self.encoding is not None:
+            raise OptionError(
+                "--encoding is that of CSV files; in a query write read_csv('…', encoding = '…')"
+            )
+
+
+def _open_here(
+    engine: DuckDBEngine,
+    data: Any,
+    asked: Asked,
+    where: str | None,
+    used: Callable[[str], bool],
+) -> Source:
+    if is_nothing(data):
+        source = _query_alone(engine, asked)
+    elif (paths := _paths(data)) is None:
+        asked.check_plain("DATA")
+        asked.check_no_csv()
+        source = object_source(engine, data, asked.places)
+    else:
+        with remote_errors(paths):
+            source = _path_source(engine, paths, asked, used)
+    return with_where(engine, source, where, asked.trust_sql) if where is not None else source
+
+
+def _query_alone(engine: DuckDBEngine, asked: Asked) -> Source:
+    if asked.query is None:
+        raise SourceError("no data given: name at least one file, or give --query")
+    asked.check_no_csv()
+    return files_query(engine, asked.query, asked.trust_sql)
+
+
+def is_nothing(data: Any) -> bool:
+    """Whether no data was given: a query names its files, then."""
+    return data is None or (isinstance(data, list | tuple) and not data)
 
 
 def _open_in_spark(
     engine: DuckDBEngine,
     data: Any,
-    table: str | None,
-    query: str | None,
+    asked: Asked,
     where: str | None,
     used: Callable[[str], bool],
-    trained: Types,
 ) -> Source:
     from sqlbn.engines.spark.lake import SparkLake
     from sqlbn.sources import spark
 
     lake = engine.lake
     assert isinstance(lake, SparkLake)
-    spark.check_database_options(table, query)
-    paths = _paths(data)
-    if paths is not None:
-        source = spark.open_files(engine, lake, paths, used, trained)
-    elif spark.is_frame(data):
-        source = spark.open_frame(engine, lake, data)
+    paths = None if is_nothing(data) else _paths(data)
+    if is_nothing(data):
+        asked.check_no_csv()
+        source = spark.open_query(engine, lake, asked.query, asked.trust_sql)
+    elif paths is not None:
+        spark.check_database_options(asked.table, asked.query)
+        source = spark.open_files(engine, lake, paths, used, asked.trained, asked.encoding)
     else:
-        held = object_source(engine, data)
-        with_rows = engine.arrow(held.select("*"))
-        source = replace(spark.open_frame(engine, lake, with_rows), label=held.label)
-    if not source.columns:
-        raise SourceError(f"{source.label} has no columns")
-    return spark.with_where(engine, lake, source, where) if where is not None else source
+        spark.check_database_options(asked.table, asked.query)
+        asked.check_no_csv()
+        source = spark.open_object(engine, lake, data)
+    if where is None:
+        return source
+    return spark.with_where(engine, lake, source, where, asked.trust_sql)
 
 
 def _paths(data: Any) -> list[str] | None:
@@ -91,23 +155,19 @@ def _paths(data: Any) -> list[str] | None:
         return [os.fspath(data)]
     if isinstance(data, Sequence) and data and all(isinstance(p, str | os.PathLike) for p in data):
         return [os.fspath(p) for p in data]
-    if isinstance(data, Sequence) and not data:
-        raise SourceError("no data given: name at least one file")
     return None
 
 
 def _path_source(
     engine: DuckDBEngine,
     paths: list[str],
-    table: str | None,
-    query: str | None,
+    asked: Asked,
     used: Callable[[str], bool],
-    trained: Types,
 ) -> Source:
     lake_table = the_table(paths)
     if lake_table is not None:
-        if table is not None or query is not None:
-            raise OptionError("--table and --query go with a DuckDB database file")
+        asked.check_plain(paths[0])
+        asked.check_no_csv()
         return table_source(engine, lake_table)
     files = expand(paths)
     formats = {file_format(f) for f in files}
@@ -116,40 +176,51 @@ def _path_source(
     if formats == {"database"}:
         if len(files) > 1:
             raise SourceError("give one DuckDB database file at a time")
-        return _database_source(engine, files[0], table, query)
-    if table is not None or query is not None:
-        raise OptionError("--table and --query go with a DuckDB database file")
-    if formats == {"parquet"}:
-        return parquet_source(engine, files, used)
-    return csv_source(engine, files, used, trained)
+        asked.check_no_csv()
+        return _database_source(engine, files[0], asked)
+    asked.check_plain(paths[0])
+    if formats == {"csv"}:
+        return csv_source(engine, files, used, asked.trained, asked.encoding)
+    asked.check_no_csv()
+    return parquet_source(engine, files, used)
 
 
 # -- a DuckDB database file ---------------------------------------------------------------------
 
 
-def _database_source(
-    engine: DuckDBEngine, path: str, table: str | None, query: str | None
-) -> Source:
-    if table is not None and query is not None:
-        raise OptionError("give --table or --query, not both")
+def _database_source(engine: DuckDBEngine, path: str, asked: Asked) -> Source:
     catalog = engine.fresh_name("database")
     try:
         engine.execute(f"ATTACH {literal(path)} AS {catalog} (READ_ONLY)")
     except EngineError as error:
         raise SourceError(f"cannot open the database {path!r}: {error}") from error
-    files = (SourceFile(path, 0 if is_remote(path) else Path(path).stat().st_size),)
-    if query is not None:
-        return _query_source(engine, catalog, path, query, files)
-    schema, name, is_table = _find_table(engine, catalog, path, table)
+    if asked.query is not None:
+        return database_query(engine, catalog, path, asked.query, asked.trust_sql)
+    schema, name, is_table = _find_table(engine, catalog, path, asked.table)
     relation = qualified(catalog, schema, name)
     return Source(
         relation=relation,
-        columns=dict(engine.columns(relation)),
+        columns=_columns(engine, relation, path, name, is_table),
         label=f"table {name!r} of {shown(path)}",
-        files=files,
+        files=(database_file(engine, path),),
         row_key="rowid" if is_table else None,
         rescannable=is_table,
     )
+
+
+def _columns(
+    engine: DuckDBEngine, relation: str, path: str, name: str, is_table: bool
+) -> dict[str, str]:
+    try:
+        return dict(engine.columns(relation))
+    except SqlbnError as error:
+        if is_table:
+            raise
+        line = str(error).removeprefix("the database engine says: ")
+        raise SourceError(
+            f"the view {name!r} of {path!r} cannot be read: {line}; what it was made of is gone or "
+            "has changed, so make the view anew, or choose another table with --table"
+        ) from error
 
 
 def _find_table(
@@ -171,51 +242,3 @@ def _find_table(
     if len(wanted) != 1:
         raise SourceError(f"{path!r} has no table {table!r}; it holds {names}")
     return wanted[0][0], wanted[0][1], wanted[0][2]
-
-
-def _query_source(
-    engine: DuckDBEngine, catalog: str, path: str, query: str, files: tuple[SourceFile, ...]
-) -> Source:
-    relation = f"({_one_select(query)}\n)"
-    engine.execute(f"USE {identifier(catalog)}")
-    try:
-        source = Source(
-            relation=relation,
-            columns=dict(engine.columns(relation)),
-            label=f"the query on {shown(path)}",
-            files=files,
-            rescannable=False,
-        )
-        # Staged at once: the names in the query mean something only while its database is in USE.
-        return staged(engine, source)
-    except EngineError as error:
-        raise SourceError(f"--query: {error}") from error
-    finally:
-        engine.execute("USE memory")
-
-
-def _one_select(query: str) -> str:
-    try:
-        statements = duckdb.extract_statements(query)
-    except duckdb.Error as error:
-        raise SourceError(f"--query is not SQL: {str(error).splitlines()[0]}") from error
-    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-        raise SourceError("--query takes one SELECT statement")
-    return query.strip().rstrip(";")
-
-
-# -- filters ------------------------------------------------------------------------------------
-
-
-def with_where(engine: DuckDBEngine, source: Source, where: str) -> Source:
-    """The rows for which the user's condition holds."""
-    narrowed = source.filtered(where)
-    try:
-        # Parsed by itself: 'a) OR (b' is a condition only between brackets.
-        if len(duckdb.extract_statements(f"SELECT 1 WHERE {where}\n")) != 1:
-            raise OptionError(f"--where {where!r} is not one condition")
-        engine.rows(f"EXPLAIN {narrowed.select('1')}")
-    except (duckdb.Error, EngineError) as error:
-        line = str(error).splitlines()[0]
-        raise ColumnError(f"--where {where!r} cannot be used: {line}") from error
-    return narrowed

@@ -17,15 +17,21 @@ from sqlbn.urls import shown
 ROW = f"{RESERVED}source_row"
 # What the engine calls the place of a row in a file or a table.
 _ENGINE_PLACES = {"file_index", "file_row_number", "rowid"}
+# What the engine calls the place of a row in Parquet files.
+PLACES = frozenset({"file_index", "file_row_number"})
 
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A file that rows come from; `part` is what its place in a table adds to every row of it."""
+    """A file that rows come from; `part` is what its place in a table adds to every row of it.
+
+    `state` tells a remote file from what it was before: its ETag or its time of change.
+    """
 
     path: str
     size: int
     part: str = ""
+    state: str = ""
 
     @property
     def name(self) -> str:
@@ -43,7 +49,7 @@ class Source:
     False where several threads would mix up the rows. `hidden` are columns that are not the user's.
     `numbered`: the relation has a column `ROW` besides, which is the row key. `numbered_as` is the
     same relation where only that one has the `row_key`. `place` numbers the rows as they lie, where
-    that is not the order of the `row_key`.
+    that is not the order of the `row_key`. `query` is what a query asks of the files that it names.
     """
 
     relation: str
@@ -58,6 +64,7 @@ class Source:
     numbered: bool = False
     numbered_as: str | None = None
     place: str | None = None
+    query: str | None = None
 
     def column(self, name: str, role: str = "column") -> str:
         """The exact spelling of a column; engines ignore case, so we do where it is unambiguous."""
@@ -158,4 +165,5 @@ def staged(engine: DuckDBEngine, source: Source, columns: list[str] | None = Non
         label=source.label,
         files=source.files,
         row_key=parquet_row_key(),
+        query=source.query,
     )

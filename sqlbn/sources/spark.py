@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +18,19 @@ from sqlbn.errors import ColumnError, OptionError, SourceError
 from sqlbn.quoting import identifier
 from sqlbn.sources.csv_types import Types, type_like
 from sqlbn.sources.files import (
+    checked_encoding,
     expand,
     file_format,
     label_of,
     parquet_source,
     sized,
 )
+from sqlbn.sources.objects import object_source
 from sqlbn.sources.relation import Source
 from sqlbn.sources.spark_files import NUMBER, address, located, numbered_rows
 from sqlbn.sources.spark_tables import open_table
 from sqlbn.sources.tables import the_table
+from sqlbn.sources.user_sql import REMEDY, UntrustedSqlError, check_condition
 from sqlbn.urls import is_remote
 
 if TYPE_CHECKING:
@@ -43,8 +47,9 @@ def open_files(
     paths: Sequence[str],
     used: Callable[[str], bool],
     trained: Types,
+    encoding: str | None = None,
 ) -> Source:
-    """Files or a table, by name."""
+    """Files or a table, by name; `encoding` is that of CSV files."""
     if any(path.startswith(TABLE) for path in paths):
         if len(paths) > 1:
             raise SourceError("give one table of Spark's catalog at a time")
@@ -63,7 +68,9 @@ def open_files(
             f"{files[0]!r} is a DuckDB database, which Spark cannot read; "
             "use --engine duckdb, or COPY the table to Parquet"
         )
-    reader = _reader(lake, form, files)
+    if encoding is not None and form != "csv":
+        raise OptionError("--encoding is that of CSV files")
+    reader = _reader(lake, form, files, encoding)
     frame = _read(lambda: reader.load([address(f) for f in files]), files[0])
     if form == "csv":
         _check_quantities(frame, trained, label_of(files))
@@ -85,14 +92,42 @@ def open_frame(engine: DuckDBEngine, lake: SparkLake, data: Any) -> Source:
     return _shown(engine, lake, lake.borrowed(data), "the DataFrame")
 
 
-def is_frame(data: Any) -> bool:
+def open_object(engine: DuckDBEngine, lake: SparkLake, data: Any) -> Source:
+    """A Spark data frame, or rows in memory, which are sent to the cluster."""
+    if _is_frame(data):
+        return open_frame(engine, lake, data)
+    held = object_source(engine, data)
+    rows = engine.arrow(held.select("*"))
+    return replace(open_frame(engine, lake, rows), label=held.label)
+
+
+def _is_frame(data: Any) -> bool:
     """Whether these are rows of a Spark session."""
     return type(data).__module__.startswith("pyspark.") and type(data).__name__ == "DataFrame"
 
 
-def with_where(engine: DuckDBEngine, lake: SparkLake, source: Source, where: str) -> Source:
+def open_query(engine: DuckDBEngine, lake: SparkLake, query: str | None, trusted: bool) -> Source:
+    """The rows of a query in Spark's own SQL."""
+    if query is None:
+        raise SourceError("no data given: name at least one file, or give --query")
+    if not trusted:
+        raise OptionError(
+            "--query is Spark's own SQL with --engine spark, which cannot be checked here; "
+            "if you trust it: --trust-sql"
+        )
+    # Between brackets only a query can stand, no command.
+    frame = _read(
+        lambda: lake.session.sql(f"SELECT * FROM (\n{query.rstrip().rstrip(';')}\n)"), "--query"
+    )
+    return _shown(engine, lake, frame, "the query")
+
+
+def with_where(
+    engine: DuckDBEngine, lake: SparkLake, source: Source, where: str, trusted: bool
+) -> Source:
     """The rows for which the user's condition holds, in Spark's own SQL."""
-    from dataclasses import replace
+    if not trusted:
+        _check_condition(engine, where, source)
 
     def narrowed(relation: str) -> str:
         name = engine.fresh_name("source")
@@ -107,6 +142,23 @@ def with_where(engine: DuckDBEngine, lake: SparkLake, source: Source, where: str
         )
     except Exception as error:
         raise ColumnError(f"--where {where!r} cannot be used: {first_line(error)}") from error
+
+
+def _check_condition(engine: DuckDBEngine, where: str, source: Source) -> None:
+    """An error where a condition may be more than one over columns.
+
+    It must be one for DuckDB's parser, too, and have nothing that Spark reads in another way:
+    escapes in text, text in double quotes, names in backticks, comments.
+    """
+    try:
+        different = [sign for sign in ("\\", '"', "`", "--", "/*", "$", "{") if sign in where]
+        if different:
+            raise UntrustedSqlError(
+                f"it has {different[0]} in it, which may mean several things ({REMEDY})"
+            )
+        check_condition(engine, where, source.columns)
+    except OptionError as error:
+        raise ColumnError(f"--where {where!r} cannot be used: {error}") from error
 
 
 def staged_in_lake(
@@ -147,7 +199,7 @@ def _remote_format(path: str) -> str:
     return "csv" if lower.endswith((".csv", ".tsv", ".csv.gz", ".tsv.gz")) else "parquet"
 
 
-def _reader(lake: SparkLake, form: str, files: Sequence[str]) -> Any:
+def _reader(lake: SparkLake, form: str, files: Sequence[str], encoding: str | None) -> Any:
     reader = lake.session.read.format(form)
     base = _hive_root(files)
     if base is not None:
@@ -155,6 +207,8 @@ def _reader(lake: SparkLake, form: str, files: Sequence[str]) -> Any:
     if form == "csv":
         tabs = files[0].lower().endswith((".tsv", ".tsv.gz", ".txt"))
         reader = reader.options(header=True, inferSchema=True, sep="\t" if tabs else ",")
+        if encoding is not None:
+            reader = reader.options(**_encoding(encoding))
     return reader
 
 
@@ -189,6 +243,14 @@ def _check_quantities(frame: DataFrame, trained: Types, label: str) -> None:
                 f"{'number' if kind == 'double' else 'time'}; correct the value, or leave it "
                 "empty where it is missing"
             )
+
+
+def _encoding(encoding: str) -> dict[str, str]:
+    """The options that make Spark read CSV files in an encoding."""
+    spelled = {"utf-8": "UTF-8", "latin-1": "ISO-8859-1", "utf-16": "UTF-16LE"}
+    found = {"encoding": spelled[checked_encoding(encoding)]}
+    # Lines of two-byte characters can only be told apart where it is said what ends them.
+    return found | ({"lineSep": "\n"} if found["encoding"] == "UTF-16LE" else {})
 
 
 def _hive_root(files: Sequence[str]) -> str | None:
@@ -230,7 +292,7 @@ def _shown(
         relation=name,
         columns=columns,
         label=label,
-        files=sized(files),
+        files=sized(engine, files),
         row_key=identifier(NUMBER) if numbered is not None else None,
         numbered_as=numbered,
     )

@@ -13,7 +13,7 @@ from sqlbn.quoting import identifier, literal, literals
 from sqlbn.sources.files import file_list
 from sqlbn.sources.iceberg import iceberg_rows, metadata_file
 from sqlbn.sources.objects import object_source
-from sqlbn.sources.relation import ROW, Source, SourceFile, parquet_row_key
+from sqlbn.sources.relation import PLACES, ROW, Source, SourceFile, parquet_row_key
 from sqlbn.sources.tables import (
     DataFile,
     TableColumn,
@@ -25,9 +25,6 @@ from sqlbn.sources.tables import (
 )
 from sqlbn.templates import render
 from sqlbn.urls import is_remote
-
-# What the engine calls the place of a row.
-_PLACES = {"file_index", "file_row_number"}
 
 
 def table_source(engine: DuckDBEngine, name: TableName) -> Source:
@@ -84,7 +81,7 @@ def _files_source(engine: DuckDBEngine, table: TableFiles) -> Source:
     if not table.files:
         return source
     gone = _deleted_rows(engine, table.files)
-    if gone is None and not table.partition_columns and _PLACES.isdisjoint(map(str.lower, columns)):
+    if gone is None and not table.partition_columns and PLACES.isdisjoint(map(str.lower, columns)):
         scan = _scan(table, columns, list(columns))
         return replace(source, relation=scan, row_key=parquet_row_key())
     # Names of ours inside, so that a column called file_index is not taken for the engine's.

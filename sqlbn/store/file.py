@@ -5,16 +5,24 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import SqlbnError, StoreBusyError, StoreError
+from sqlbn.errors import EngineError, SqlbnError, StoreBusyError, StoreError
 from sqlbn.quoting import identifier, literal, qualified
-from sqlbn.scoring.query import prediction_sql
 from sqlbn.store.condition import check_file, explained, is_busy
+from sqlbn.store.damage import model_label
+from sqlbn.store.face import (
+    HELPERS,
+    helper_schema,
+    is_derived,
+    is_helper,
+    schema_of,
+    write_face,
+)
 from sqlbn.store.spec import TABLES, ModelSpec
 
 # The oldest file format that DuckDB 2.0 writes: any duckdb program from 0.10 opens the tables.
@@ -151,11 +159,15 @@ class StoreFile:
         """The meta table of every model."""
         with self._attached(engine, write=False) as catalog:
             return {
-                name: dict(
-                    engine.rows(f"SELECT key, value FROM {qualified(catalog, name, 'meta')}")
-                )
+                name: _meta(engine, qualified(catalog, name, "meta"))
                 for name in _model_names(engine, catalog)
             }
+
+    def helpers(self, engine: DuckDBEngine, name: str) -> str | None:
+        """The quoted schema of what scoring joins, in the store; None: the model's own."""
+        with self._attached(engine, write=False) as catalog:
+            schema = _tables(engine, catalog, name).get("factors", name)
+            return identifier(schema) if schema != name else None
 
     def load(self, engine: DuckDBEngine, name: str) -> Draft:
         """A model's tables, copied into the engine: the file is free again afterwards.
@@ -166,10 +178,10 @@ class StoreFile:
         with self._attached(engine, write=False) as catalog:
             self._require(engine, catalog, name)
             draft = Draft(engine)
-            for table in _tables(engine, catalog, name):
-                engine.execute(
-                    f"CREATE TABLE {draft.table(table)} AS FROM {qualified(catalog, name, table)}"
-                )
+            draft.label = model_label(name, self.path)
+            for table, schema in _tables(engine, catalog, name).items():
+                place = qualified(catalog, schema, table)
+                engine.execute(f"CREATE TABLE {draft.table(table)} AS FROM {place}")
             return draft
 
     def _require(self, engine: DuckDBEngine, catalog: str, name: str) -> None:
@@ -190,7 +202,8 @@ class StoreFile:
         self, engine: DuckDBEngine, name: str, replace: bool, say: Say | None = None
     ) -> None:
         """Fail before the work, not after it, where a model of that name cannot be written."""
-        if not name or name.lower() in _RESERVED_NAMES or "\x00" in name:
+        reserved = name.lower() in _RESERVED_NAMES or name.lower().endswith(HELPERS)
+        if not name or reserved or "\x00" in name:
             raise StoreError(f"{name!r} cannot be the name of a model; choose another with --name")
         if not check_file(self.path):
             if not self.path.parent.is_dir():
@@ -202,7 +215,9 @@ class StoreFile:
                     f"the folder {str(self.path.parent)!r} for the store cannot be written to"
                 )
             return
-        same = [n for n in self.check_writable(engine, say) if n.lower() == name.lower()]
+        names = self.check_writable(engine, say)
+        self._check_helpers(name, names)
+        same = [n for n in names if n.lower() == name.lower()]
         if same and (not replace or name not in same):
             raise StoreError(_taken(self.path, same[0]))
 
@@ -213,6 +228,15 @@ class StoreFile:
         """
         with self._attached(engine, True, _PATIENCE_BEFORE, say) as catalog:
             return _model_names(engine, catalog)
+
+    def _check_helpers(self, name: str, models: Sequence[str]) -> None:
+        """An error where a model is called like the schema of this one's helper tables."""
+        taken = [n for n in models if n.lower() == helper_schema(name).lower()]
+        if taken:
+            raise StoreError(
+                f"{str(self.path)!r} holds a model {taken[0]!r}, which is what the tables of "
+                f"{name!r} would be called; use another --name"
+            )
 
     def save(
         self,
@@ -235,16 +259,16 @@ class StoreFile:
                 version = self._make_room(engine, catalog, name, replace, instead_of)
                 schema = qualified(catalog, name)
                 engine.execute(f"CREATE SCHEMA {schema}")
+                engine.execute(f"CREATE SCHEMA {qualified(catalog, helper_schema(name))}")
                 for table in draft.names():
-                    engine.execute(
-                        f"CREATE TABLE {schema}.{identifier(table)} AS FROM {draft.table(table)}"
-                    )
+                    place = qualified(catalog, schema_of(name, table), table)
+                    engine.execute(f"CREATE TABLE {place} AS FROM {draft.table(table)}")
                 engine.execute(f"DELETE FROM {schema}.meta WHERE key IN ('name', 'version')")
                 engine.execute(
                     f"INSERT INTO {schema}.meta VALUES ('name', {literal(name)}), "
                     f"('version', '{version}')"
                 )
-                self._write_sql_face(engine, catalog, name, spec)
+                write_face(engine, catalog, name, spec)
                 engine.execute("COMMIT")
             except BaseException:
                 with suppress(SqlbnError):  # a COMMIT that failed has ended the transaction
@@ -260,43 +284,38 @@ class StoreFile:
         instead_of: int | None,
     ) -> int:
         """Drop the model of that name, if it may be; the version of the new one."""
-        if name not in _model_names(engine, catalog):
+        others = _model_names(engine, catalog)
+        self._check_helpers(name, others)
+        if name not in others:
+            self._drop_leftover(engine, catalog, helper_schema(name))
             if instead_of is not None:
                 raise StoreError(f"the model {name!r} was dropped meanwhile; nothing was changed")
             return 1
         if not replace:
             raise StoreError(_taken(self.path, name))
-        old = engine.rows(
-            f"SELECT value FROM {qualified(catalog, name, 'meta')} WHERE key = 'version'"
-        )
-        if instead_of is not None and old and int(old[0][0]) != instead_of:
+        told = _meta(engine, qualified(catalog, name, "meta")).get("version") or "0"
+        old = int(told) if told.isdecimal() else 0  # what is damaged may be replaced
+        if instead_of is not None and old != instead_of:
             raise StoreError(
                 f"the model {name!r} was changed by somebody else meanwhile; nothing was changed, "
                 "try again"
             )
-        engine.execute(f"DROP SCHEMA {qualified(catalog, name)} CASCADE")
-        return int(old[0][0]) + 1 if old else 1
+        _drop(engine, catalog, name, helper_schema(name))
+        return old + 1
 
-    def _write_sql_face(
-        self, engine: DuckDBEngine, catalog: str, name: str, spec: ModelSpec
-    ) -> None:
-        """The views and the macro that SQL users see."""
-        try:
-            # Without a schema: a file that is opened directly may be called like the model in it.
-            engine.execute(f"USE {qualified(catalog, name)}")
-            view = qualified(catalog, name, "predict_categories")
-            engine.execute(f"CREATE VIEW {view} AS SELECT attribute, code, value FROM categories")
-            for position in spec.selected:
-                view = qualified(catalog, name, f"cpt_{spec.books[position].name}")
-                engine.execute(f"CREATE VIEW {view} AS {spec.cpt_sql(position, None)}")
-            if not spec.has_class:
-                return
-            # The inner FROM is for duckdb 1.1, which cannot give query_table an alias.
-            query = prediction_sql(spec.scorer(None), "(FROM query_table(tbl))", reorder=True)
-            macro = qualified(catalog, name, "predict")
-            engine.execute(f"CREATE MACRO {macro}(tbl) AS TABLE {query}")
-        finally:
-            engine.execute("USE memory")
+    def _drop_leftover(self, engine: DuckDBEngine, catalog: str, schema: str) -> None:
+        """Drop helper tables whose model is gone; a schema of somebody else's is left alone."""
+        found = engine.rows(
+            "SELECT table_name FROM duckdb_tables() "
+            f"WHERE database_name = {literal(catalog)} AND schema_name = {literal(schema)}"
+        )
+        foreign = [table for (table,) in found if not is_helper(table)]
+        if foreign:
+            raise StoreError(
+                f"{str(self.path)!r} has a schema {schema!r} with a table {foreign[0]!r}, which is "
+                "where the model's own tables would go; use another --name"
+            )
+        _drop(engine, catalog, schema)
 
     def drop(self, engine: DuckDBEngine, name: str) -> None:
         """Remove a model."""
@@ -304,7 +323,17 @@ class StoreFile:
             raise StoreError(f"there is no store {str(self.path)!r}")
         with self._attached(engine, write=True) as catalog:
             self._require(engine, catalog, name)
-            engine.execute(f"DROP SCHEMA {qualified(catalog, name)} CASCADE")
+            engine.execute("BEGIN")
+            _drop(engine, catalog, name, helper_schema(name))
+            engine.execute("COMMIT")
+
+
+def _meta(engine: DuckDBEngine, table: str) -> dict[str, str]:
+    """A meta table; nothing where it is damaged."""
+    try:
+        return dict(engine.rows(f"SELECT key, value FROM {table}"))
+    except EngineError:
+        return {}
 
 
 def _taken(path: Path, name: str) -> str:
@@ -329,10 +358,17 @@ def _model_names(engine: DuckDBEngine, catalog: str) -> list[str]:
     return [row[0] for row in found]
 
 
-def _tables(engine: DuckDBEngine, catalog: str, name: str) -> list[str]:
+def _tables(engine: DuckDBEngine, catalog: str, name: str) -> dict[str, str]:
+    """A model's tables and their schemas; older stores have all in one."""
+    schemas = f"{literal(name)}, {literal(helper_schema(name))}"
     found = engine.rows(
-        "SELECT table_name FROM duckdb_tables() "
-        f"WHERE database_name = {literal(catalog)} AND schema_name = {literal(name)} "
+        "SELECT table_name, schema_name FROM duckdb_tables() "
+        f"WHERE database_name = {literal(catalog)} AND schema_name IN ({schemas}) "
         "ORDER BY table_name"
     )
-    return [row[0] for row in found]
+    return {table: schema for table, schema in found if not is_derived(table)}
+
+
+def _drop(engine: DuckDBEngine, catalog: str, *schemas: str) -> None:
+    for schema in schemas:
+        engine.execute(f"DROP SCHEMA IF EXISTS {qualified(catalog, schema)} CASCADE")

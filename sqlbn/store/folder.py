@@ -20,6 +20,7 @@ from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SqlbnError, StoreError
 from sqlbn.quoting import identifier
+from sqlbn.store.damage import model_label
 from sqlbn.store.spec import TABLES, ModelSpec
 from sqlbn.urls import is_remote
 
@@ -57,6 +58,10 @@ class StoreFolder:
                 found[name] = dict(zip(*(c.to_pylist() for c in rows.columns), strict=True))
         return found
 
+    def helpers(self, engine: DuckDBEngine, name: str) -> str | None:
+        """None: what scoring joins lies beside the other tables."""
+        return None
+
     def load(self, engine: DuckDBEngine, name: str) -> Draft:
         """A model's tables, copied into the engine."""
         with self._files() as (files, root):
@@ -69,6 +74,7 @@ class StoreFolder:
                     f"{sorted(missing)[0]!r}; fit it again"
                 )
             draft = Draft(engine)
+            draft.label = model_label(name, self.path)
             for table, file in tables.items():
                 _restore(draft, table, _read(files, file))
             return draft

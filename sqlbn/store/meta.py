@@ -22,8 +22,8 @@ def decoded_meta(meta: Mapping[str, str]) -> dict[str, Any]:
     return {key: value if key in _TEXT else _decoded(value) for key, value in meta.items()}
 
 
-def _decoded(value: str) -> Any:
+def _decoded(value: str | None) -> Any:
     try:
-        return json.loads(value)
-    except ValueError:
+        return json.loads(value) if value is not None else None
+    except (ValueError, RecursionError):
         return value

@@ -12,9 +12,9 @@ from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.draft import Draft
 from sqlbn.encode.books import class_codebook
 from sqlbn.encode.categories import with_categories
-from sqlbn.encode.codebook import Codebook
+from sqlbn.encode.codebook import BookTables, Codebook
 from sqlbn.encode.types import plain_type, type_group
-from sqlbn.errors import ColumnError, OptionError, StoreError
+from sqlbn.errors import ColumnError, EngineError, OptionError, StoreError
 from sqlbn.quoting import literal, relation_sql
 from sqlbn.scoring.collected import Collected
 from sqlbn.scoring.estimates import log_prior
@@ -24,6 +24,7 @@ from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.scoring.superparents import SuperParents
 from sqlbn.sources.classless import NO_CLASS
 from sqlbn.sources.csv_types import Trained
+from sqlbn.store.damage import check_tables, damaged_by, is_later, read_meta
 from sqlbn.store.supers import read_supers
 from sqlbn.store.terms import read_collected
 from sqlbn.templates import render
@@ -101,10 +102,12 @@ class ModelSpec:
         prefix: str | None,
         columns: Mapping[str, str] | None = None,
         dialect: Dialect = DUCKDB,
+        tables: BookTables | None = None,
     ) -> Scorer:
         """What a scoring query needs, for the model's tables in a schema (None: the one in USE).
 
-        `columns` are the input's columns and types, where they are known.
+        `columns` are the input's columns and types, where they are known; `tables` where categories
+        are looked up, if that is elsewhere.
         """
         known = {name.lower(): kind for name, kind in (columns or {}).items()}
         same_type = frozenset(
@@ -125,6 +128,7 @@ class ModelSpec:
             supers=self.supers,
             collected=self.collected,
             dialect=dialect,
+            joined=tables,
         )
 
     def cpt_sql(self, position: int, prefix: str | None) -> str:
@@ -230,22 +234,23 @@ def probability_names(classes: Sequence[str]) -> list[str]:
 def read_spec(draft: Draft) -> ModelSpec:
     """The spec of the model in a draft's tables; what cannot be one is refused."""
     try:
+        check_tables(draft)
         spec = _read_spec(draft)
         known = range(len(spec.books))
         for factor in spec.factors:
             if not all(v in known for v in (*factor.variables, *factor.members)):
                 raise ValueError(f"factor {factor.number} names an attribute that is not there")
         return spec
-    except (KeyError, ValueError, IndexError, TypeError) as error:
+    except (KeyError, ValueError, IndexError, TypeError, OverflowError, EngineError) as error:
         if isinstance(error, StoreError):
             raise
-        raise StoreError(f"the model's tables are damaged ({error}); fit it again") from error
+        raise damaged_by(draft, error) from error
 
 
 def _read_spec(draft: Draft) -> ModelSpec:
     engine, table = draft.engine, draft.table
-    meta = {str(k): str(v) for k, v in engine.rows(f"SELECT key, value FROM {table('meta')}")}
-    if int(meta.get("format", "0")) > FORMAT:
+    meta = read_meta(draft)
+    if is_later(meta):
         raise StoreError(
             f"the model was written by sqlbn {meta.get('sqlbn')} in format {meta['format']}; "
             f"this program reads up to {FORMAT}: upgrade sqlbn"

@@ -80,7 +80,10 @@ MISTAKES: dict[str, Case] = {
         empty_file, {}, SourceError,
         "'{0}/data.parquet' is empty (0 bytes); write the file again",
     ),
-    "truncated file": (truncated, {}, SourceError, "damaged Parquet file: "),
+    "truncated file": (
+        truncated, {}, SourceError,
+        "damaged Parquet file '{0}/data.parquet': its end is missing",
+    ),
     "no rows": (
         table(GOOD.slice(0, 0)), {}, ColumnError,
         "no row of {0}/data.parquet has a value in the target 'y'",

@@ -1,4 +1,4 @@
-"""Predictions come in the order of the rows: every learner, source and output, any number of threads.
+"""Predictions come in the order of the rows, for every learner, source and output.
 
 Joins of DuckDB 2.0 mix up rows as soon as two threads work, and those that score equal rows once do
 so with one thread; what was scored is put into order by the rows' places.

@@ -1,4 +1,4 @@
-"""A CSV column is read with the type it had in training; fitting keeps words as they are written."""
+"""A CSV column is read with the type it had in training; a fit keeps words as written."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "train.csv").write_text(HEAD + "\n".join(lines(1000)) + "\n")
     (place / "new.csv").write_text(NEW)
     pq.write_table(pa.table(COLUMNS), place / "new.parquet")
-    model = sqlbn.fit(place / "train.csv", "y", "nb", store=place / "m.duckdb", name="loans")
+    model = sqlbn.fit(place / "train.csv", "y", "nb", store=place / "models.duckdb", name="loans")
     model.close()
     return place
 
 
 @pytest.fixture(scope="module")
 def model(folder: Path) -> Iterator[sqlbn.Model]:
-    with sqlbn.load(folder / "m.duckdb", "loans") as loaded:
+    with sqlbn.load(folder / "models.duckdb", "loans") as loaded:
         yield loaded
 
 
@@ -84,7 +84,7 @@ def test_in_the_command_line(run: Run, folder: Path, model: sqlbn.Model) -> None
 
 
 def test_evaluate_update_and_forget(folder: Path) -> None:
-    with sqlbn.load(folder / "m.duckdb", "loans") as loaded:
+    with sqlbn.load(folder / "models.duckdb", "loans") as loaded:
         of_csv = loaded.evaluate(folder / "new.csv").losses
         assert of_csv == loaded.evaluate(folder / "new.parquet").losses
         before = loaded.cpt("loan").to_pylist()

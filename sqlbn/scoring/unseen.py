@@ -1,0 +1,76 @@
+"""How many rows have values that training had not: a category, or a missing value, never seen.
+
+One scan, before that of scoring (what is refused is not written), of the columns that can have any.
+Numbers beyond those of training are not unseen: they fall into the first or the last interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlbn.engines.lake import Lake
+from sqlbn.errors import UnseenError
+from sqlbn.scoring.names import NAMES
+from sqlbn.scoring.query import Scorer, code_items
+from sqlbn.sources import Source
+from sqlbn.store.spec import ModelSpec
+from sqlbn.templates import render
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Rows with an unseen value by column, only those that have any, and all rows."""
+
+    rows: int
+    columns: Mapping[str, int]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of rows by column."""
+        return {name: n / self.rows for name, n in self.columns.items()}
+
+    def __str__(self) -> str:
+        """One line, the worst column first; empty where all values are known."""
+        worst = sorted(self.columns.items(), key=lambda item: -item[1])
+        return ", ".join(f"{name} {_percent(n / self.rows)} of rows" for name, n in worst)
+
+    def refuse(self) -> None:
+        """An error where some value was never seen."""
+        if self.columns:
+            raise UnseenError(f"values that the model has never seen: {self}; nothing was written")
+
+
+def count_unseen(lake: Lake, spec: ModelSpec, scorer: Scorer, source: Source) -> Unseen:
+    """Count the rows of a source that have unseen values, by column."""
+    scorer = replace(scorer, books=spec.books)
+    able = [v for v in scorer.used if _can_be_unseen(scorer, v)]
+    rows = int(lake.row(source.select("count(*)"))[0])
+    if not able or not rows:
+        return Unseen(rows, {})
+    counts = lake.row(unseen_sql(scorer, able, source.filtered_relation))
+    names = (scorer.books[v].name for v in able)
+    return Unseen(rows, {name: int(n) for name, n in zip(names, counts, strict=True) if n})
+
+
+def _can_be_unseen(scorer: Scorer, v: int) -> bool:
+    """Not so a quantity that was missing in training too: any number is in some interval."""
+    book = scorer.books[v]
+    of_numbers = book.kind == "numeric" and book.name in scorer.same_type
+    return not of_numbers or book.missing is None or book.missing == 0
+
+
+def unseen_sql(scorer: Scorer, able: Sequence[int], relation: str) -> str:
+    """For every column that can have them, the number of rows with an unseen value.
+
+    Rows without any are filtered out first: they are nearly all.
+    """
+    codes, joins = code_items(scorer, NAMES.code, able)
+    coded = render("codes", items="1 AS one", codes=codes, joins=joins, relation=relation)
+    tests = [f"{NAMES.code}{v} = {scorer.books[v].unseen}" for v in able]
+    sums = ", ".join(f"count(*) FILTER (WHERE {test})" for test in tests)
+    return f"SELECT {sums} FROM ({coded}) WHERE {' OR '.join(tests)}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.1f} %"
