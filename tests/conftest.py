@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,19 @@ pytest_plugins = ["spark_fixtures"]
 
 ROOT = Path(__file__).resolve().parent.parent
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Not as the super-user, who may write everything."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 @pytest.fixture(scope="session")
