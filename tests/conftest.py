@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import subprocess
@@ -15,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer.testing
 
 import sqlbn
 
@@ -22,6 +24,10 @@ import sqlbn
 pytest.register_assert_rewrite("random_tables", "ande_cases", "collection_cases")
 
 pytest_plugins = ["spark_fixtures"]
+
+# Its commands are made anew for every call otherwise, which takes longer than most of them.
+if hasattr(typer.testing, "_get_command"):
+    typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 ROOT = Path(__file__).resolve().parent.parent
 Run = Callable[..., "subprocess.CompletedProcess[str]"]

@@ -43,7 +43,9 @@ class Unseen:
 
 def count_unseen(lake: Lake, spec: ModelSpec, scorer: Scorer, source: Source) -> Unseen:
     """Count the rows of a source that have unseen values, by column."""
-    scorer = replace(scorer, books=spec.books)
+    # Which interval a number is in does not matter here.
+    books = tuple(replace(book, cuts=()) for book in spec.books)
+    scorer = replace(scorer, books=books)
     able = [v for v in scorer.used if _can_be_unseen(scorer, v)]
     rows = int(lake.row(source.select("count(*)"))[0])
     if not able or not rows:
