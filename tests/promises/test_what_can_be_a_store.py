@@ -12,12 +12,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 import pytest
+from conftest import without_rights
 
 import sqlbn
 from sqlbn.engines import DuckDBEngine
@@ -267,19 +267,6 @@ def test_a_store_made_by_another_meanwhile_is_not_removed(
 
 
 # -- what cannot be written ----------------------------------------------------------------------
-
-
-@contextmanager
-def without_rights() -> Iterator[None]:
-    """Not as the super-user, who may write everything."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 @pytest.fixture
