@@ -6,7 +6,7 @@ FROM (
   FROM (
     SELECT c.code::BIGINT AS place, c.value, c.n, g."group"::BIGINT AS known
     FROM (
-      {{ categories | indent(6) }}
+      {{ categories }}
     ) AS c
     LEFT JOIN {{ groups }} AS g ON TRY_CAST(g.value AS {{ type }}) = TRY_CAST(c.value AS {{ type }})
   )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from pathlib import Path
 
+from sqlbn.display import printable
 from sqlbn.errors import OptionError
 
 # The engine's whole numbers have 64 bits.
 _MOST = 2**63 - 1
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
 def check_whole(option: str, value: int) -> None:
@@ -16,6 +19,13 @@ def check_whole(option: str, value: int) -> None:
     if not -_MOST <= value <= _MOST:
         shown = str(value) if value.bit_length() < 200 else f"{str(value)[:20]}…"
         raise OptionError(f"--{option.replace('_', '-')} {shown}: give a number of at most 64 bits")
+
+
+def check_text(option: str, value: str) -> None:
+    """An error for bytes that are no UTF-8, as a shell hands them over: the engine takes none."""
+    if _HALF_CHARACTER.search(value):
+        named = f"--{option.replace('_', '-')}"
+        raise OptionError(f"{named} {printable(value[:80])}: that is not UTF-8")
 
 
 def read_small_file(path: Path, option: str, most: int) -> bytes:

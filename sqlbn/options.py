@@ -20,7 +20,7 @@ from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
 from sqlbn.learners.base import Smooths
 from sqlbn.learners.registry import smoothed_learners, switch
-from sqlbn.limits import check_whole
+from sqlbn.limits import check_text, check_whole
 from sqlbn.lists import as_list, names_in, possible_names
 from sqlbn.scoring.smoothing import (
     Smoothing,
@@ -325,6 +325,8 @@ def fit_options(target: str, options: dict[str, Any]) -> FitOptions:
     for key, value in options.items():
         if isinstance(value, int):
             check_whole(key, value)
+        elif isinstance(value, str):
+            check_text(key, value)
     if options.get("learner") is None:
         # Whoever gives k has chosen the learner that takes it.
         options = {**options, "learner": "kdb" if options.get("k") is not None else DEFAULT_LEARNER}

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import random
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import typer.testing
 
 import sqlbn
 
@@ -21,8 +25,25 @@ pytest.register_assert_rewrite("random_tables", "ande_cases", "collection_cases"
 
 pytest_plugins = ["spark_fixtures"]
 
+# Its commands are made anew for every call otherwise, which takes longer than most of them.
+if hasattr(typer.testing, "_get_command"):
+    typer.testing._get_command = functools.cache(typer.testing._get_command)
+
 ROOT = Path(__file__).resolve().parent.parent
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@contextmanager
+def without_rights() -> Iterator[None]:
+    """Not as the super-user, who may write everything."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 @pytest.fixture(scope="session")

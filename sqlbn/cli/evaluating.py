@@ -73,7 +73,7 @@ def _print(result: Evaluation, parts: list[Evaluation], asked: bool) -> None:
         ]
         echo(text_table(header, cells))
     else:
-        typer.echo(f"(confusion of {len(result.classes)} classes: --json)")
+        echo(f"(confusion of {len(result.classes)} classes: --json)")
 
 
 def positive_line(measures: str, positive: str, asked: bool) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
+import typer.core
 
 from sqlbn import __version__
 from sqlbn.cli import (
@@ -27,12 +30,39 @@ from sqlbn.cli import (
 from sqlbn.cli.reporting import leave_quietly, reporting
 from sqlbn.cli.signals import end_on_signals
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.display import printable
 from sqlbn.errors import SqlbnWarning
 from sqlbn.leftovers import sweep
 
+# The library's error of a wrong use, which it does not name.
+_USAGE: Any = typer.BadParameter.__mro__[1]
+
+
+class _Commands(typer.core.TyperGroup):
+    """The commands; what they say of a wrong use holds no control character of it."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with _clean_usage():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _clean_usage():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _clean_usage() -> Iterator[None]:
+    try:
+        yield
+    except _USAGE as error:
+        error.message = printable(error.message)
+        raise
+
+
 app = typer.Typer(
     name="sqlbn",
+    cls=_Commands,
     help="Bayesian-network classifiers learned inside the database, from Parquet lakes.",
     no_args_is_help=True,
     add_completion=False,
@@ -62,7 +92,7 @@ app.add_typer(sqltext.app, name="sql")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"sqlbn {__version__}")
+        echo(f"sqlbn {__version__}")
         raise typer.Exit
 
 

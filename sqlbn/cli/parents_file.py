@@ -18,7 +18,7 @@ def read_parents(path: Path) -> dict[str, Any]:
     data = read_small_file(path, "--parents", _MOST_BYTES)
     try:
         found = tomllib.loads(data.decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits
         raise OptionError(f"--parents {path} is not TOML: {error}") from error
     except RecursionError:
         raise OptionError(f"--parents {path}: its values are nested too deep") from None

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn, ParamSpec, TypeVar
 
 from sqlbn.cli.state import STATE
+from sqlbn.cli.text import echo
 from sqlbn.display import printable
 from sqlbn.errors import SqlbnError
-from sqlbn.limits import check_whole
+from sqlbn.limits import check_text, check_whole
 from sqlbn.spelling import SHELL, spoken
 
 P = ParamSpec("P")
@@ -28,7 +29,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
         try:
             with spoken(SHELL):
                 try:
-                    _check_numbers(kwargs)
+                    _check_values(kwargs)
                     found = command(*args, **kwargs)
                     sys.stdout.flush()
                     return found
@@ -45,11 +46,13 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
     return guarded
 
 
-def _check_numbers(options: Mapping[str, object]) -> None:
-    """An error for a whole number that the engine has no type for."""
+def _check_values(options: Mapping[str, object]) -> None:
+    """An error for a whole number or a text that the engine has no type for."""
     for name, value in options.items():
         if isinstance(value, int):
             check_whole(name, value)
+        elif isinstance(value, str):
+            check_text(name, value)
 
 
 def _line(error: BaseException) -> str:
@@ -76,5 +79,5 @@ def _say_interrupted() -> NoReturn:
     asked = STATE.signal or signal.SIGINT
     with contextlib.suppress(OSError):
         done = "interrupted" if asked == signal.SIGINT else "asked to end"
-        print(f"sqlbn: {done}, nothing was changed", file=sys.stderr)
+        echo(f"sqlbn: {done}, nothing was changed", err=True)
     sys.exit(128 + asked)

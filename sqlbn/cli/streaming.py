@@ -99,7 +99,7 @@ def _print(batches: Sequence[StreamBatch], measure: str, asked: bool) -> None:
     if batches and batches[-1].positive is not None and measure in OF_POSITIVE:
         echo(f"({positive_line(measure, batches[-1].positive, asked)})")
     if every > 1:
-        typer.echo(f"(one batch in {every}; all are in --out and --json)")
+        echo(f"(one batch in {every}; all are in --out and --json)")
     if not any(b.high is not None for b in batches):
         echo(f"(too few batches to judge drift: it takes {LEAST + RECENT + 1})")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from sqlbn.display import printable
-from sqlbn.engines.duck_errors import damaged, is_damage, translate
+from sqlbn.engines.duck_errors import damaged, first_line, is_damage, translate
 from sqlbn.engines.lake import Arrays, Lake
 from sqlbn.engines.local_lake import LocalLake
 from sqlbn.engines.scratch import Scratch
@@ -218,7 +218,10 @@ class DuckDBEngine:
     def register(self, data: object) -> str:
         """Make an Arrow table or a data frame visible to SQL; the name it got."""
         name = self.fresh_name("registered")
-        self.connection.register(name, data)
+        try:
+            self.connection.register(name, data)
+        except duckdb.Error as error:  # no columns, a type of Arrow that the engine has not
+            raise SourceError(f"the data cannot be read: {first_line(error)}") from error
         return name
 
     def unregister(self, name: str) -> None:

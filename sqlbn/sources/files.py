@@ -68,13 +68,21 @@ def expand(paths: Sequence[str]) -> list[str]:
 
 def _folder_files(folder: str) -> list[str]:
     everything = sorted(
-        str(f) for f in Path(folder).rglob("*") if f.is_file() and not f.name.startswith(("_", "."))
+        str(Path(place) / name)
+        for place, _, names in os.walk(folder, onerror=_cannot_walk)
+        for name in names
+        if not name.startswith(("_", ".")) and (Path(place) / name).is_file()
     )
     for endings in (_PARQUET, _CSV):
         found = [f for f in everything if f.lower().endswith(endings)]
         if found:
             return found
     raise SourceError(f"the folder {folder!r} holds no Parquet or CSV file")
+
+
+def _cannot_walk(error: OSError) -> None:
+    """A folder inside that may not be read: its rows would be left out without a word."""
+    raise SourceError(f"cannot read {error.filename!r}: {error.strerror}") from error
 
 
 def file_format(path: str) -> str:

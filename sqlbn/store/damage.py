@@ -228,6 +228,7 @@ def check_tables(draft: Draft) -> None:
         if {counts, families} <= present:
             _check_counts(draft, counts, families)
     _check_cuts(draft)
+    _check_categories(draft)
 
 
 _NO_ATTRIBUTE = "t.{} NOT IN (SELECT attribute FROM <attributes>)"
@@ -326,6 +327,18 @@ def _check_cuts(draft: Draft) -> None:
     )
     if wrong:
         refuse(draft.label, f"the cuts of {wrong[0][0]!r} are no intervals")
+
+
+def _check_categories(draft: Draft) -> None:
+    """Whether every code of a category but the missing one has a value."""
+    wrong = draft.engine.rows(
+        f"SELECT a.attribute FROM {draft.table('attributes')} a WHERE a.kind = 'categorical' AND "
+        f"(SELECT count(DISTINCT c.code) FROM {draft.table('categories')} c WHERE "
+        "c.attribute = a.attribute AND c.code IS DISTINCT FROM a.missing_code) "
+        "<> a.n_values - (a.missing_code IS NOT NULL)::INTEGER LIMIT 1"
+    )
+    if wrong:
+        refuse(draft.label, f"categories: values of {wrong[0][0]!r} are lacking")
 
 
 def damaged_by(draft: Draft, error: Exception) -> DamagedModelError:

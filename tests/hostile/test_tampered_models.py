@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -167,7 +168,10 @@ def tampered(at: int, made: Path, tmp_path: Path) -> Path:
     store = tmp_path / "m.duckdb"
     shutil.copy(made / "base.duckdb", store)
     with duckdb.connect(store) as connection:
-        connection.execute(TAMPERED[at][1].replace("{0}", TAMPERED[at][0]))
+        model, statement, _ = TAMPERED[at]
+        # What only programs read lies in a schema beside the model's.
+        beside = re.search(r"\{0\}\.(factors|turns|margins|margin_families)\b", statement)
+        connection.execute(statement.replace("{0}", f"{model}__tables" if beside else model))
     return store
 
 
