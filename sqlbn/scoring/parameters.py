@@ -168,7 +168,7 @@ def chain_columns(
     share: float,
     ignored: Sequence[int],
 ) -> dict[str, Array]:
-    """What `chain_factor` makes, whose statement has an expression a class, from counts of cells."""
+    """What `chain_factor` makes by an expression a class, from counts of cells."""
     keys, first, places = np.unique(cells["key"], return_index=True, return_inverse=True)
     n = np.zeros((len(keys), n_classes))
     np.add.at(n, (places, cells["y"].astype(np.int64)), cells["n"].astype(float))
