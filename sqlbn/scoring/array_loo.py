@@ -56,7 +56,7 @@ def check_memory(
     if needed > _MEMORY_SHARE * engine.memory_bytes:
         raise OutOfMemoryError(
             f"leave-one-out of {encoded.rows:,} rows with {encoded.cards[-1]:,} classes takes "
-            f"{needed / 2**30:.1f} GB: use --learner nb or kdb, a smaller --kmax, fewer rows "
+            f"{needed / 2**30:.1f} GB: use nb or kdb (--learner), a smaller --kmax, fewer rows "
             "(--where), or put rare classes together (--query)"
         )
 

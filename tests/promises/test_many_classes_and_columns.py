@@ -33,7 +33,7 @@ from test_loo_surface import REPORTED, loocv, same_surface, selections
 import sqlbn
 from sqlbn import statement_size
 from sqlbn.engines.duck import DuckDBEngine
-from sqlbn.errors import SqlbnWarning
+from sqlbn.errors import OutOfMemoryError, SqlbnWarning
 from sqlbn.statement_size import added, in_blocks
 
 
@@ -225,3 +225,20 @@ def test_the_macro_with_many_classes_keeps_its_joins_as_written(tmp_path: Path) 
     assert "LEFT JOIN" in text
     for one, other in zip(found, wanted, strict=True):
         assert one == pytest.approx(other)
+
+
+# -- too much ---------------------------------------------------------------------------------
+
+
+def test_leave_one_out_that_does_not_fit_is_refused_before_it_starts(fruit: pa.Table) -> None:
+    with as_if_wide(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sqlbn.scoring.array_loo._MEMORY_SHARE", 0)
+        with pytest.raises(OutOfMemoryError, match=r"300 rows with 3 classes takes .* learner"):
+            sqlbn.fit(fruit, "kind", "skdb", kmax=1)
+
+
+def test_leave_one_out_that_takes_long_says_what_a_sample_takes(fruit: pa.Table) -> None:
+    with as_if_wide(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sqlbn.selecting._MANY_ESTIMATES", 1)
+        with pytest.warns(SqlbnWarning, match=r"will take about .* minutes; .*loocv.sample"):
+            sqlbn.fit(fruit, "kind", "skdb", kmax=1).close()
