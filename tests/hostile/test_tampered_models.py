@@ -167,11 +167,18 @@ def tampered(at: int, made: Path, tmp_path: Path) -> Path:
     store = tmp_path / "m.duckdb"
     shutil.copy(made / "base.duckdb", store)
     with duckdb.connect(store) as connection:
-        connection.execute(TAMPERED[at][1].replace("{0}", TAMPERED[at][0]))
+        model, statement, _ = TAMPERED[at]
+        try:
+            connection.execute(statement.replace("{0}", model))
+        except duckdb.CatalogException:  # a helper table, beside the model's own
+            connection.execute(statement.replace("{0}", f"{model}__tables"))
     return store
 
 
-@pytest.mark.parametrize("at", range(len(TAMPERED)))
+# One in two is enough for the default run.
+@pytest.mark.parametrize(
+    "at", [pytest.param(i, marks=[pytest.mark.hostile] * (i % 2)) for i in range(len(TAMPERED))]
+)
 def test_a_tampered_model_is_damaged(
     at: int, made: Path, tmp_path: Path, engine: DuckDBEngine
 ) -> None:
