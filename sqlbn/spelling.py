@@ -25,6 +25,7 @@ _NAMES = {"from": "other_store"}
 _WORDS = {
     "backoff": "cell expected parents parents-both",
     "discretise": "auto ef mdl modl",
+    "encoding": "latin-1 utf-16 utf-8",
     "engine": "duckdb spark",
     "estimate": "laplace m",
     "format": "bif json pmml sql",
@@ -45,7 +46,8 @@ _FIRST = re.compile(rf"{_OPTION} (?P<value>{_QUOTED}|[^\s'\"]\S*?)(?=: )", re.DO
 _NUMBER = r"-?(?:\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?|nan|inf)(?![\w.])"
 _NAMED = r"[A-Z][A-Z]+(?![\w.])"
 _ADDRESS = r"[^\s:'\"]+://[^\s;)]*|[\w.]+=[^\s)]+|[^\s:;,'\"]*[./][^\s:;,]*\w"
-_VALUE = rf"(?: (?P<value>{_QUOTED}|{_NUMBER}|{_NAMED}|{_ADDRESS}|[\w|]+))?"
+_WORD = r"[\w|]+(?:-\w+)*"
+_VALUE = rf"(?: (?P<value>{_QUOTED}|{_NUMBER}|{_NAMED}|{_ADDRESS}|{_WORD}))?"
 _ANY = re.compile(rf"{_QUOTED}|{_OPTION}{_VALUE}")
 _COMMAND = re.compile(r"`sqlbn (?:(network) )?([a-z]+)")
 
@@ -89,7 +91,7 @@ def _python_option(found: re.Match[str]) -> str:
         return f"{_keyword(name)}=True" + (f" {value}" if value else "")
     if value is None:
         return _keyword(name)
-    if re.fullmatch(r"[\w|]+", value) and not _is_value(name, value):
+    if re.fullmatch(_WORD, value) and not _is_value(name, value):
         return f"{_keyword(name)} {value}"
     return f"{_keyword(name)}={_python_value(value)}"
 

@@ -181,7 +181,7 @@ def test_json_parses(run: Run, store_of_fruit: Path, fruit_file: str) -> None:
         assert done.returncode == 0, done.stderr
         json.loads(done.stdout)
     assert json.loads(answers[0].stdout)["rows"] == 300
-    assert json.loads(answers[5].stdout) == {"rows": 300, "out": "scored.csv"}
+    assert json.loads(answers[5].stdout) == {"rows": 300, "out": "scored.csv", "unseen": {}}
 
 
 def test_json_has_no_bare_nan(run: Run, fruit_file: str) -> None:

@@ -176,7 +176,7 @@ def test_what_somebody_else_changed_meanwhile_is_not_overwritten(
 
 def test_models_of_an_earlier_sqlbn_say_so(store: Path, parts: list[str]) -> None:
     with duckdb.connect(str(store)) as con:
-        con.execute("DROP TABLE fruit.margins")
+        con.execute("DROP TABLE fruit__tables.margins")
     with pytest.raises(StoreError, match="no table 'margins': it was made by an earlier sqlbn"):
         sqlbn.update(store, "fruit", parts[1])
 

@@ -71,9 +71,9 @@ def predict(
         )
         unseen = model.unseen
     summary: dict[str, Any] = {"rows": rows, "out": out, "unseen": unseen.shares}
-    if unseen.columns and not as_json and not STATE.quiet:
-        echo(f"unseen values: {unseen}", err=True)
-    if as_json:  # of rows on standard output the summary stands beside them
-        typer.echo(json_text(summary), err=out is None)
-    elif out is not None and not STATE.quiet:
+    if as_json and out is not None:
+        typer.echo(json_text(summary))
+    elif unseen.columns and not STATE.quiet:  # beside the rows on standard output
+        echo(json_text(summary) if as_json else f"unseen values: {unseen}", err=True)
+    if out is not None and not as_json and not STATE.quiet:
         echo(f"{rows:,} rows scored into {out}")

@@ -52,7 +52,7 @@ def change_rows(
             trained=model.spec.trained(of_all=True),
         )
     except ColumnError as error:
-        if own and where is not None and f"--where {where!r}" in str(error):
+        if own and where is not None and f"--where {where!r}" in error.args[0]:
             raise ColumnError(
                 f"the model's own condition, which its fit had: {error}; give --where for these "
                 "rows"

@@ -43,6 +43,7 @@ class RandomModel:
             number = getattr(self, name)
             if number < least:
                 raise OptionError(f"--{name} {number}: give at least {least}")
+        _check_cells("x1", self.values * self.classes)
         cells = self.attributes * self.values * self.classes
         if cells > MOST_NUMBERS or (self.kind == "ban" and self._pairs > MOST_NUMBERS):
             raise OptionError(
@@ -88,14 +89,18 @@ def random_network(model: RandomModel, seed: int) -> Network:
     variables = [Variable(CLASS, classes, (), _table(rng, (model.classes,)))]
     for i, above in enumerate(parents):
         shape = (model.classes, *[model.values] * (len(above) + 1))
-        if prod(shape) > MOST_CELLS:
-            raise OptionError(
-                f"x{i + 1} would have {prod(shape):,} probabilities, more than {MOST_CELLS:,}; "
-                "take fewer --values or --classes"
-            )
+        _check_cells(f"x{i + 1}", prod(shape))
         names = (CLASS, *(f"x{p + 1}" for p in sorted(above)))
         variables.append(Variable(f"x{i + 1}", values, names, _table(rng, shape)))
     return Network(tuple(variables), f"{model.kind}_{seed}")
+
+
+def _check_cells(name: str, cells: int) -> None:
+    if cells > MOST_CELLS:
+        raise OptionError(
+            f"{name} would have {cells:,} probabilities, more than {MOST_CELLS:,}; "
+            "take fewer --values or --classes"
+        )
 
 
 def _table(rng: Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:

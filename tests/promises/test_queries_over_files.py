@@ -97,7 +97,7 @@ def test_files_of_a_query_are_in_the_model_already(lake: Path) -> None:
         whole = tables(sqlbn.fit(plain(), "late", "nb", like=model))
     assert tables(sqlbn.load(store, "x"))["classes"] == whole["classes"]
     sqlbn.forget(store, "x", query=again)
-    assert sqlbn.models(store)["x"]["rows"] == "600"
+    assert sqlbn.models(store)["x"]["rows"] == 600
 
 
 def test_every_command_takes_a_query_without_data(
@@ -127,16 +127,16 @@ def test_every_command_takes_a_query_without_data(
 
 def test_a_query_that_cannot_be_met_is_told_in_a_line(lake: Path) -> None:
     for options, line in (
-        ({"query": "FROM 'none/*.parquet'"}, "--query: no file matches 'none/"),
+        ({"query": "FROM 'none/*.parquet'"}, "query: no file matches 'none/"),
         ({"query": "FROM somewhere"}, "'somewhere' is no table here and no file, by its name"),
-        ({"query": f"SELECT nope FROM '{lake}/all.csv'"}, '--query: .*"nope" not found'),
+        ({"query": f"SELECT nope FROM '{lake}/all.csv'"}, 'query: .*"nope" not found'),
         ({"query": f"FROM '{lake}/all.csv' USING SAMPLE 10%"}, "add REPEATABLE"),
         ({"data": f"{lake}/all.csv", "query": "FROM data"}, "names its files itself"),
-        ({}, "no data given: name at least one file, or give --query"),
+        ({}, "no data given: name at least one file, or give query"),
     ):
         with pytest.raises((SourceError, OptionError), match=line):
             sqlbn.fit(target="late", learner="nb", **options)
-    with pytest.raises(OptionError, match="--test does not go with a --query"):
+    with pytest.raises(OptionError, match="test does not go with a query"):
         sqlbn.evaluate(query=LATE.format(f"{lake}/all.csv"), target="late", test=f"{lake}/all.csv")
     done = CliRunner().invoke(app, ["fit", "--target", "late"])
     assert done.exit_code == 2 and "--query" in done.output

@@ -134,4 +134,4 @@ def test_update_takes_a_remote_file_that_has_changed(
             sqlbn.update(store, "x", again)
     put("day", fruit.slice(150, 120))
     sqlbn.update(store, "x", "fake://lake/day.parquet")
-    assert sqlbn.models(store)["x"]["rows"] == "270"
+    assert sqlbn.models(store)["x"]["rows"] == 270
