@@ -2,7 +2,7 @@
    the logarithm of the sum of all others. #}
 SELECT
   {{ kept }},
-  {{ names.second }} + ln({% for j in classes %}{{ " + " if not loop.first }}CASE {{ names.best }} WHEN {{ j }} THEN 0 ELSE exp({{ names.score }}{{ j }} - {{ names.second }}) END{% endfor %}) AS {{ names.rest }}
+  {{ names.second }} + ln({{ others }}) AS {{ names.rest }}
 FROM (
   SELECT
     *,

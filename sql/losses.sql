@@ -14,9 +14,9 @@ FROM (
     CASE {% for j in classes %}WHEN {{ names.score }}{{ j }} >= {{ names.top }} - {{ tie }} THEN {{ j }} {% endfor %}END AS predicted,
     (CASE {{ names.y }} {% for j in classes %}WHEN {{ j }} THEN {{ names.weight }}{{ j }} {% endfor %}END) / total AS p,
     (CASE {{ names.y }} {% for j in classes %}WHEN {{ j }} THEN {{ names.score }}{{ j }} {% endfor %}END) - {{ names.top }} - ln(total) AS log_p,
-    ({% for j in classes %}{{ " + " if not loop.first }}{{ names.weight }}{{ j }} * {{ names.weight }}{{ j }}{% endfor %}) / (total * total) AS squares
+    ({{ squares }}) / (total * total) AS squares
   FROM (
-    SELECT *, {% for j in classes %}{{ " + " if not loop.first }}{{ names.weight }}{{ j }}{% endfor %} AS total
+    SELECT *, {{ total }} AS total
     FROM (
       SELECT *{% for j in classes %}, exp({{ names.score }}{{ j }} - {{ names.top }}) AS {{ names.weight }}{{ j }}{% endfor %}
 

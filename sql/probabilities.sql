@@ -3,13 +3,16 @@ SELECT
   {{ kept }}
   , CAST(CASE {% for c in classes %}WHEN {{ names.score }}{{ loop.index0 }} >= {{ names.top }} - {{ tie }} THEN {{ c.value }} {% endfor %}END AS {{ target_type }}) AS prediction
   {% for c in classes %}
-  , {{ names.weight }}{{ loop.index0 }} / {{ total }} AS {{ c.column }}
+  , {{ names.weight }}{{ loop.index0 }} / {{ names.total }} AS {{ c.column }}
   {% endfor %}
 FROM (
-  SELECT *{% for c in classes %}, {{ c.weight }} AS {{ names.weight }}{{ loop.index0 }}{% endfor %}
-
+  SELECT *, {{ total }} AS {{ names.total }}
   FROM (
-    SELECT *, {{ top }} AS {{ names.top }}
-    FROM ({{ scored }})
+    SELECT *{% for c in classes %}, {{ c.weight }} AS {{ names.weight }}{{ loop.index0 }}{% endfor %}
+
+    FROM (
+      SELECT *, {{ top }} AS {{ names.top }}
+      FROM ({{ scored }})
+    )
   )
 )

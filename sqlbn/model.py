@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlbn.dialects import DUCKDB, Dialect
+from sqlbn.dialects import DUCKDB
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import BookTables
 from sqlbn.engines import DuckDBEngine
@@ -27,7 +27,8 @@ from sqlbn.preparing import Encoding
 from sqlbn.printing import print_csv, print_json_lines
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
-from sqlbn.scoring.query import prediction_sql
+from sqlbn.scoring.query import Scorer, prediction_sql, probabilities_sql
+from sqlbn.scoring.steps import is_large, scored_in_steps
 from sqlbn.scoring.unseen import Unseen, count_unseen
 from sqlbn.sources import Source, open_source
 from sqlbn.sources.relation import ROW, staged
@@ -183,8 +184,10 @@ class Model:
             self.write_predictions(data, out, progress=progress, **options)
             return Path(out)
         shape = Output(output, data)
-        sql, settled = self._opened_prediction(shape.data, **options)
-        with self._scoring(progress, settled):
+        with (
+            self._opened_prediction(shape.data, progress, **options) as (sql, settled),
+            self._scoring(progress, settled),
+        ):
             return shape.of(self._engine.lake.arrow(sql))
 
     def write_predictions(
@@ -203,8 +206,11 @@ class Model:
         to_file = str(out) != "-"
         if to_file:
             self._engine.lake.check_target(str(out))
-        sql, settled = self._opened_prediction(data, out=Path(out) if to_file else None, **options)
-        with self._scoring(progress, settled):
+        to = Path(out) if to_file else None
+        with (
+            self._opened_prediction(data, progress, out=to, **options) as (sql, settled),
+            self._scoring(progress, settled),
+        ):
             if to_file:
                 return self._engine.lake.write(sql, str(out))
             with self._engine.lake.batches(sql) as reader:
@@ -219,16 +225,19 @@ class Model:
         ):
             yield
 
+    @contextmanager
     def _opened_prediction(
         self,
         data: Any,
+        progress: Progress | None,
         *,
         out: Path | None = None,
         exclude: str | Sequence[str] = (),
         order_by: str | Sequence[str] = (),
         strict: bool = False,
         **rows: Any,
-    ) -> tuple[str, bool]:
+    ) -> Iterator[tuple[str, bool]]:
+        """The statement that scores, and whether rows come in order by themselves."""
         self._spec.require_class()
         source = open_source(
             self._engine, data, **checked_rows(rows), trained=self._spec.trained(), places=True
@@ -237,21 +246,19 @@ class Model:
             source = staged(self._engine, source)
         if out is not None and any(is_same(out, file.path) for file in source.files):
             raise OptionError(f"--out {out} is a file that is read; write to another")
-        sql = prediction_statement(
-            self._spec,
-            self._draft.prefix,
-            source,
-            exclude=exclude,
-            order_by=order_by,
-            dialect=self._engine.lake.dialect,
-            in_order=self._engine.lake.keeps_order,
-        )
-        lake = self._engine.lake
+        engine, lake = self._engine, self._engine.lake
+        source = scorable(self._spec, source, exclude)
+        order = ordering(source, order_by)
         scorer = self._spec.scorer(self._draft.prefix, source.columns, lake.dialect)
         self._unseen = count_unseen(lake, self._spec, scorer, source)
         if strict:
             self._unseen.refuse()
-        return sql, source.ordered or source.has_places
+        if lake.keeps_order and is_large(scorer):
+            with scored_in_steps(engine, scorer, source, progress=progress) as scored:
+                yield in_places(probabilities_sql(scorer, scored), order), True
+        else:
+            settled = source.ordered or source.has_places
+            yield scoring_statement(scorer, source, order, lake.keeps_order), settled
 
     @property
     def unseen(self) -> Unseen:
@@ -358,34 +365,44 @@ class Model:
 
 
 def prediction_statement(
-    spec: ModelSpec,
-    prefix: str | None,
-    source: Source,
-    *,
-    exclude: str | Sequence[str] = (),
-    order_by: str | Sequence[str] = (),
-    dialect: Dialect = DUCKDB,
-    in_order: bool = True,
-    tables: BookTables | None = None,
+    spec: ModelSpec, prefix: str | None, source: Source, tables: BookTables | None = None
 ) -> str:
-    """The query that `predict` runs, over the model's tables in a schema (None: the one in USE).
+    """The query that `predict` runs, over the model's tables in a schema (None: the one in USE)."""
+    source = scorable(spec, source)
+    return scoring_statement(spec.scorer(prefix, source.columns, DUCKDB, tables), source)
 
-    `in_order`: rows come out in the order they have in the source, or sorted by `order_by` and then
-    so. Sorting by their places costs a fifth of a scan, one thread instead of two nearly a half.
-    """
+
+def scorable(spec: ModelSpec, source: Source, exclude: str | Sequence[str] = ()) -> Source:
+    """The source with the columns that predictions carry; an error where it cannot be scored."""
     given = names_in(as_list(exclude), source.has)
     left_out = [source.column(name, "--exclude column") for name in given]
-    sorting = names_in(as_list(order_by), source.has)
     columns = {c: t for c, t in source.columns.items() if c not in left_out}
     source = replace(source, columns=columns)
     check_input(spec, source)
-    order = [identifier(source.column(n, "--order-by column")) for n in sorting]
-    scorer = spec.scorer(prefix, columns, dialect, tables)
+    return source
+
+
+def ordering(source: Source, order_by: str | Sequence[str]) -> list[str]:
+    """The columns to sort predictions by."""
+    names = names_in(as_list(order_by), source.has)
+    return [identifier(source.column(name, "--order-by column")) for name in names]
+
+
+def scoring_statement(
+    scorer: Scorer, source: Source, order: Sequence[str] = (), in_order: bool = True
+) -> str:
+    """One query for all.
+
+    `in_order`: rows come out in the order they have in the source, or sorted by `order` and then
+    so. Sorting by their places costs a fifth of a scan, one thread instead of two nearly a half.
+    """
+    columns = source.columns
     if in_order:
-        sql = prediction_sql(scorer, source.in_places(columns))
-        return f"SELECT * EXCLUDE ({ROW}) FROM ({sql}) ORDER BY {', '.join([*order, ROW])}"
-    relation = source.filtered_relation
-    if left_out:
-        relation = f"({source.select(', '.join(map(identifier, columns)))})"
-    sql = prediction_sql(scorer, relation)
+        return in_places(prediction_sql(scorer, source.in_places(columns)), order)
+    sql = prediction_sql(scorer, f"({source.select(', '.join(map(identifier, columns)))})")
     return f"SELECT * FROM ({sql}) ORDER BY {', '.join(order)}" if order else sql
+
+
+def in_places(sql: str, order: Sequence[str] = ()) -> str:
+    """Rows that have their place in `ROW`, sorted by some columns and then by that."""
+    return f"SELECT * EXCLUDE ({ROW}) FROM ({sql}) ORDER BY {', '.join([*order, ROW])}"

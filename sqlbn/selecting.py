@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -12,9 +13,10 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, discard, sampled
+from sqlbn.errors import SqlbnWarning
 from sqlbn.learners.base import Selection
 from sqlbn.progress import Progress
-from sqlbn.scoring.array_loo import ArrayLoo
+from sqlbn.scoring.array_loo import ArrayLoo, needs_arrays
 from sqlbn.scoring.average_loo import AverageLoo
 from sqlbn.scoring.averaged import Averaged
 from sqlbn.scoring.leave_one_out import LeaveOneOut
@@ -28,6 +30,9 @@ Surfaces = dict[Loss, npt.NDArray[np.float64]]
 _SLICE_ROWS = 50_000
 # Measured once, 1 M rows x 54, 7 classes: k' = 0 2.0 s, k' = 3 2.7 s, k' = 5 4.0 s.
 _DEARER_PER_PARENT = 0.2
+# In arrays an estimate (row, class, attribute, k') takes about this, and so many about a minute.
+_ESTIMATE_SECONDS = 6e-9
+_MANY_ESTIMATES = 10_000_000_000
 
 
 def select(
@@ -48,9 +53,11 @@ def select(
     rows = sampled(engine, encoded, sample)
     try:
         losses = companions(selection.loss)
-        passes = LeaveOneOut(counts, order, class_counts, smoothing, losses, rows.relation)
+        passes = _passes(counts, order, class_counts, smoothing, losses, rows)
         title = "pass 3: leave-one-out"
-        if progress.is_shown and rows.rows > 4 * _SLICE_ROWS:
+        if isinstance(passes, ArrayLoo):
+            _warn_of_time(rows, selection.ks)
+        elif progress.is_shown and rows.rows > 4 * _SLICE_ROWS:
             title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
         ks = list(selection.ks)
         with progress.stage("loocv", title, rows.rows, len(ks)):
@@ -61,6 +68,39 @@ def select(
         if rows is not encoded:
             discard(engine, rows)
     return _chosen(counts.draft, surfaces, selection)
+
+
+def _passes(
+    counts: FamilyCounts,
+    order: Sequence[int],
+    class_counts: Sequence[float],
+    smoothing: Smoothing,
+    losses: Sequence[Loss],
+    rows: Encoded | None = None,
+    only_whole: bool = False,
+) -> LeaveOneOut | ArrayLoo:
+    """Leave-one-out by queries, or in arrays where the classes are too many for them."""
+    encoded = counts.encoded
+    engine, judged = counts.draft.engine, rows or encoded
+    if needs_arrays(judged, engine.lake.joins_at_once):
+        families = counts.families
+        return ArrayLoo(
+            engine, encoded, families, order, class_counts, smoothing, losses, rows, only_whole
+        )
+    return LeaveOneOut(counts, order, class_counts, smoothing, losses, judged.relation, only_whole)
+
+
+def _warn_of_time(rows: Encoded, ks: Sequence[int]) -> None:
+    """Say it before, where very many classes will take long."""
+    estimates = rows.rows * rows.cards[-1] * rows.n_attributes * len(ks)
+    if estimates > _MANY_ESTIMATES:
+        enough = max(1000, rows.rows * _MANY_ESTIMATES // estimates)
+        warnings.warn(
+            f"leave-one-out of {rows.rows:,} rows with {rows.cards[-1]:,} classes will take about "
+            f"{estimates * _ESTIMATE_SECONDS / 60:.0f} minutes; --loocv-sample {enough} takes one",
+            SqlbnWarning,
+            stacklevel=2,
+        )
 
 
 def _is_past_best(selection: Selection, surfaces: Surfaces) -> bool:
@@ -106,7 +146,8 @@ def loss_in_arrays(passes: ArrayLoo, selection: Selection | None, depth: int) ->
     """The RMSE of a trial: of the model that would be selected, else of the whole one."""
     if selection is None:
         return float(passes.surface([depth])["rmse"][0, -1])
-    surfaces = passes.surface(selection.ks, partial(_is_past_best, selection))
+    enough = partial(_is_past_best, selection)
+    surfaces = passes.surface(selection.ks, is_enough=enough)
     best = _best(surfaces, selection)
     return float(surfaces["rmse"][selection.ks.index(best.k), best.n_attributes])
 
@@ -173,7 +214,7 @@ def fixed_loss(
     """The loss by leave-one-out of a model in which nothing is chosen."""
     depth = max((counts.depth(position) for position in counts.families), default=0)
     losses = companions(loss)
-    passes = LeaveOneOut(counts, order, class_counts, smoothing, losses, only_whole=True)
+    passes = _passes(counts, order, class_counts, smoothing, losses, only_whole=True)
     return float(passes.surface([depth])[loss][0, -1])
 
 

@@ -117,6 +117,13 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "where": 'WHERE ("spots" > 1)',
         },
     ),
+    "counts of a level of back-off, missing values left out": (
+        "chain_counts",
+        {
+            **{name: CHAIN[name] for name in ("key", "parents_key", "axes", "counts", "position")},
+            "present": ["c0 <> 2", "c1 <> 3"],
+        },
+    ),
     "back-off by cell": ("chain_factor", {**CHAIN, "role": "cell"}),
     "back-off by parents": ("chain_factor", {**CHAIN, "role": "parents"}),
     "no back-off, missing values ignored": (
@@ -306,6 +313,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "scored": SCORED,
             "top": TOP,
             "classes": range(2),
+            "total": "__sqlbn_e0 + __sqlbn_e1",
+            "squares": "__sqlbn_e0 * __sqlbn_e0 + __sqlbn_e1 * __sqlbn_e1",
             "tie": "1e-10",
         },
     ),
@@ -316,6 +325,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "judged": SCORED,
             "kept": "* EXCLUDE (__sqlbn_second)",
             "top": "greatest(__sqlbn_s0, __sqlbn_s1, __sqlbn_s2)",
+            "others": " + ".join(
+                f"CASE __sqlbn_best WHEN {j} THEN 0 ELSE exp(__sqlbn_s{j} - __sqlbn_second) END"
+                for j in range(3)
+            ),
             "classes": range(3),
         },
     ),
@@ -348,7 +361,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
                 },
                 {"value": "'no'", "column": '"p_no"', "weight": "exp(__sqlbn_s1 - __sqlbn_top)"},
             ],
-            "total": "(__sqlbn_e0 + __sqlbn_e1)",
+            "total": "__sqlbn_e0 + __sqlbn_e1",
             "tie": "1e-10",
             "target_type": "VARCHAR",
         },

@@ -17,6 +17,7 @@ from sqlbn.errors import OptionError, SourceError
 from sqlbn.json_text import json_text
 from sqlbn.quoting import identifier, literal
 from sqlbn.store import open_store
+from sqlbn.store.face import too_large_for_sql
 from sqlbn.store.folder import StoreFolder
 from sqlbn.store.opening import as_folder
 
@@ -73,13 +74,15 @@ def fit(
             typer.echo(json_text({"name": name, "store": str(store), **model.meta}))
         elif not STATE.quiet:
             print_model(model, most=10)
-            _print_place(store, name)
+            _print_place(store, name, too_large_for_sql(model.spec, name) is None)
 
 
-def _print_place(store: str, name: str) -> None:
+def _print_place(store: str, name: str, has_macro: bool) -> None:
     """Where the model is, and what to do with it."""
-    if isinstance(open_store(store), StoreFolder):
-        echo(f"\nStored as {name!r}, Parquet tables in {store}. To score rows:")
+    in_folder = isinstance(open_store(store), StoreFolder)
+    if in_folder or not has_macro:
+        place = f", Parquet tables in {store}" if in_folder else f" in {store}"
+        echo(f"\nStored as {name!r}{place}. To score rows:")
         echo(f"  sqlbn predict {name} new/*.parquet --store {store}")
         return
     echo(f"\nStored as {name!r} in {store}. In SQL:")

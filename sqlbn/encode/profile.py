@@ -14,6 +14,7 @@ from sqlbn.errors import ColumnError, SqlbnWarning
 from sqlbn.lists import quoted_name
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
+from sqlbn.statement_size import in_blocks
 from sqlbn.templates import render
 
 MAX_CATEGORICAL_INTEGERS = 32
@@ -65,7 +66,9 @@ def profile_columns(
     are no attribute.
     """
     profiles = _supported([ColumnProfile(n, source.columns[n]) for n in names])
-    rows = _ranges(engine, source, profiles)
+    rows = 0
+    for block in in_blocks(profiles) or [profiles]:
+        rows = _ranges(engine, source, block)
     _distinct_counts(engine, source, profiles, rows)
     for profile in profiles:
         profile.kind = _kind(profile, choices)
@@ -107,7 +110,7 @@ def _supported(profiles: list[ColumnProfile]) -> list[ColumnProfile]:
     return [p for p in profiles if p.group != "other"]
 
 
-def _ranges(engine: DuckDBEngine, source: Source, profiles: list[ColumnProfile]) -> int:
+def _ranges(engine: DuckDBEngine, source: Source, profiles: Sequence[ColumnProfile]) -> int:
     columns = []
     for p in profiles:
         # Compared in the engine: not every type has a Python value.
@@ -138,16 +141,17 @@ def _distinct_counts(
     if not open_cases:
         return
     dialect = engine.lake.dialect
-    estimates = engine.lake.row(
-        render(
-            "distinct_estimates",
-            values=[p.value_sql(dialect) for p in open_cases],
-            relation=source.relation,
-            where=source.where_sql,
+    for block in in_blocks(open_cases):
+        estimates = engine.lake.row(
+            render(
+                "distinct_estimates",
+                values=[p.value_sql(dialect) for p in block],
+                relation=source.relation,
+                where=source.where_sql,
+            )
         )
-    )
-    for profile, estimate in zip(open_cases, estimates, strict=True):
-        profile.distinct = int(estimate)
+        for profile, estimate in zip(block, estimates, strict=True):
+            profile.distinct = int(estimate)
     doubtful = [p for p in open_cases if _in_doubt(p, rows)]
     _count_few(engine, source, [p for p in doubtful if (p.distinct or 0) <= IDENTIFIER_VALUES])
     for profile in (p for p in doubtful if (p.distinct or 0) > IDENTIFIER_VALUES):
@@ -161,13 +165,12 @@ def _distinct_counts(
 
 
 def _count_few(engine: DuckDBEngine, source: Source, profiles: Sequence[ColumnProfile]) -> None:
-    """Exact numbers of distinct values where they are few: all columns in one scan."""
-    if not profiles:
-        return
+    """Exact numbers of distinct values where they are few: many columns in one scan."""
     dialect = engine.lake.dialect
-    items = ", ".join(dialect.count_few(p.value_sql(dialect)) for p in profiles)
-    for profile, distinct in zip(profiles, engine.lake.row(source.select(items)), strict=True):
-        profile.distinct = int(distinct)
+    for block in in_blocks(profiles):
+        items = ", ".join(dialect.count_few(p.value_sql(dialect)) for p in block)
+        for profile, distinct in zip(block, engine.lake.row(source.select(items)), strict=True):
+            profile.distinct = int(distinct)
 
 
 def _needs_distinct(profile: ColumnProfile) -> bool:

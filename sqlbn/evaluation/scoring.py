@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sqlbn.draft import Draft
 from sqlbn.encode.types import check_same_values
@@ -13,10 +15,11 @@ from sqlbn.errors import ColumnError, SqlbnWarning
 from sqlbn.evaluation.losses import Evaluation, from_sums
 from sqlbn.evaluation.ranking import Ranking, kept, rank
 from sqlbn.scoring.names import RESERVED
-from sqlbn.scoring.query import judged_sql, losses_sql
+from sqlbn.scoring.query import Scorer, judged_sql, losses_sql, truth_items
 from sqlbn.scoring.ranking import rankable_sql
+from sqlbn.scoring.steps import is_large, scored_in_steps
 from sqlbn.sources import Source
-from sqlbn.sources.relation import staged
+from sqlbn.sources.relation import ROW, staged
 from sqlbn.store.spec import ModelSpec
 
 # Past this many classes the engine takes longer to plan scores and losses in one query than to
@@ -46,9 +49,24 @@ def evaluate_source(
         weight_sql, weight_unit = weights.value_sql("i"), 2**weights.fraction_bits
     dialect = draft.engine.lake.dialect
     scorer = spec.scorer(draft.prefix, source.columns, dialect=dialect)
-    judged = judged_sql(scorer, source.filtered_relation, weight_sql)
-    with draft.engine.lake.joins_as_written():
+    with (
+        _judged(draft.engine, scorer, source, weight_sql) as judged,
+        draft.engine.lake.joins_as_written(),
+    ):
         return _evaluation(draft.engine, spec.class_names, judged, weight_unit, ranking, positive)
+
+
+@contextmanager
+def _judged(
+    engine: DuckDBEngine, scorer: Scorer, source: Source, weight: str | None
+) -> Iterator[str]:
+    """A query for the rows with their classes, weights and scores."""
+    if engine.lake.keeps_order and is_large(scorer):
+        items = truth_items(scorer, weight)
+        with scored_in_steps(engine, scorer, source, items) as scored:
+            yield f"SELECT * EXCLUDE ({ROW}) FROM ({scored})"
+    else:
+        yield judged_sql(scorer, source.filtered_relation, weight)
 
 
 def _evaluation(

@@ -1,27 +1,35 @@
-"""Leave-one-out of few rows in memory: the losses of leave_one_out.py without a query an attribute.
+"""Leave-one-out in arrays: the losses of leave_one_out.py without a query an attribute.
 
-Trials of encodings look at a few thousand rows, for which planning queries takes longer than
-running them. Row by row and class by class, with the row itself left out.
+For few rows, and for many classes: planning queries takes longer than running them there. Row by
+row and class by class, with the row itself left out; some rows at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn import statement_size
 from sqlbn.encode.encoded import Encoded
 from sqlbn.engines import DuckDBEngine
-from sqlbn.scoring.loo_losses import Loss, finished
+from sqlbn.errors import OutOfMemoryError
+from sqlbn.scoring.array_losses import ArrayLosses
+from sqlbn.scoring.loo_losses import Loss
 from sqlbn.scoring.smoothing import Smoothing
+from sqlbn.statement_size import in_blocks
 
 Array = npt.NDArray[Any]
 
 # Estimates (row, class, attribute) that are kept from one k' to the next: with their logarithms
 # 64 MB.
 _MOST_ESTIMATES = 1 << 22
+# What a cell takes for every row, attribute and k'; and the share of the memory limit for all.
+_CELL_BYTES = 48
+_MEMORY_SHARE = 0.4
 
 
 def suits_arrays(encoded: Encoded) -> bool:
@@ -29,8 +37,35 @@ def suits_arrays(encoded: Encoded) -> bool:
     return encoded.rows * encoded.cards[-1] * max(encoded.n_attributes, 1) <= _MOST_ESTIMATES
 
 
+def needs_arrays(encoded: Encoded, joins_at_once: int) -> bool:
+    """Whether classes are too many for queries, which have an expression for each and attribute.
+
+    The more rows, the less planning matters: both take some 6 ns an estimate, but queries 2 ms and
+    more to plan a class and attribute (300 classes, 3 attributes: 8 s), and have all threads.
+    """
+    asked = encoded.cards[-1] * min(encoded.n_attributes, joins_at_once)
+    least, most = statement_size.LOO_LOOKUPS
+    return asked > min(max(least, encoded.rows // 40), most)
+
+
+def check_memory(
+    engine: DuckDBEngine, encoded: Encoded, families: Mapping[int, Sequence[int]]
+) -> None:
+    """An error where the cells of all rows would not fit into memory."""
+    needed = encoded.rows * sum(map(len, families.values())) * _CELL_BYTES
+    if needed > _MEMORY_SHARE * engine.memory_bytes:
+        raise OutOfMemoryError(
+            f"leave-one-out of {encoded.rows:,} rows with {encoded.cards[-1]:,} classes takes "
+            f"{needed / 2**30:.1f} GB: use --learner nb or kdb, a smaller --kmax, fewer rows "
+            "(--where), or put rare classes together (--query)"
+        )
+
+
 class ArrayLoo:
-    """The RMSE of KDB models over the first attributes of an order, for rising k'."""
+    """Losses of KDB models over the first attributes of an order, for rising k'.
+
+    Of all rows, or of `sample`. With `only_whole` those of the models with all attributes.
+    """
 
     def __init__(
         self,
@@ -40,115 +75,224 @@ class ArrayLoo:
         order: Sequence[int],
         class_counts: Sequence[float],
         smoothing: Smoothing,
+        losses: Sequence[Loss] = ("rmse",),
+        sample: Encoded | None = None,
+        only_whole: bool = False,
     ) -> None:
         self._families, self._order, self._cards = families, order, encoded.cards
         self._m, self._neutral = smoothing.m, smoothing.is_neutral
         self._by_parents = smoothing.left_out_by_parents
-        self._n_classes = len(class_counts)
-        names = [encoded.column(v) for v in range(len(encoded.cards))]
-        weights = ["w"] if encoded.weighted else []
-        found = engine.lake.arrays(
-            f"SELECT {', '.join([*names, *weights])} FROM {encoded.relation}"
-        )
-        self._codes = [np.asarray(found[name], dtype=np.int64) for name in names]
-        self._y = self._codes[-1]
-        self._rows = np.arange(len(self._y))
-        self._w = np.asarray(found["w"], float) if weights else None
-        self._out = self._w if encoded.importance and self._w is not None else 1.0
-        self._prior = self._prior_logs(np.asarray(class_counts, float))
-        self._at: dict[int, Level] = {}
+        self._n_classes, self._losses, self._only_whole = len(class_counts), losses, only_whole
+        check_memory(engine, encoded, families)
+        tables = [encoded] if sample is None or sample is encoded else [encoded, sample]
+        found = [_read(engine, table) for table in tables]
+        self._codes = [np.concatenate(parts) for parts in zip(*(f[0] for f in found), strict=True)]
+        self._y = self._codes[-1].astype(np.int64)
+        self._w = np.concatenate([f[1] for f in found]) if encoded.weighted else None
+        # The rows of a sample come after those that are counted.
+        n = len(self._y)
+        self._judged = range(n - len(found[-1][0][-1]), n)
+        self._counted = range(len(found[0][0][-1]))
+        self._importance = encoded.importance
+        self._class_counts = np.asarray(class_counts, float)
+        self._cells: dict[tuple[int, int], Cells] = {}
 
     def surface(
-        self, ks: Sequence[int], is_enough: Callable[[dict[Loss, Array]], bool] | None = None
+        self,
+        ks: Sequence[int],
+        advance: Callable[[], None] = lambda: None,
+        is_enough: Callable[[dict[Loss, Array]], bool] | None = None,
     ) -> dict[Loss, Array]:
-        """An array (k' in the order of `ks`, number of attributes); see LeaveOneOut.surface."""
-        found: dict[Loss, Array] = {"rmse": np.zeros((0, len(self._order) + 1))}
-        for k in ks:
-            found["rmse"] = np.vstack([found["rmse"], self._losses_at(k)])
-            if is_enough is not None and is_enough(found):
-                break
-        return found
+        """For each loss an array (k' in the order of `ks`, number of attributes); see LeaveOneOut.
 
-    def _losses_at(self, k: int) -> list[float]:
-        logs, losses = self._prior.copy(), [self._loss(self._prior)]
-        for position in self._order:
-            logs += self._level(position, min(k, len(self._families[position]) - 1)).logs
-            losses.append(self._loss(logs))
-        return losses
+        Where all rows are looked at together, `is_enough` saves the greater k'.
+        """
+        sums = ArrayLosses(self._losses, len(ks), len(self._order) + 1, self._n_classes)
+        width = self._n_classes * max(len(self._order), 1)
+        blocks = in_blocks(self._judged, max(1, _MOST_ESTIMATES // width))
+        done = 0
+        for block in blocks:
+            part = Part.of(block, self._y, self._w, self._importance)
+            levels: dict[int, Level] = {}
+            for at, k in enumerate(ks):
+                self._losses_at(k, at, part, levels, sums)
+                done += 1
+                if done % len(blocks) == 0:  # as many steps as there are k'
+                    advance()
+                if len(blocks) == 1 and is_enough is not None and is_enough(sums.losses(at + 1)):
+                    return sums.losses(at + 1)
+        for n in range(1, len(ks)):
+            if is_enough is not None and is_enough(sums.losses(n)):
+                return sums.losses(n)
+        return sums.losses(len(ks))
 
-    def _loss(self, logs: Array) -> float:
-        with np.errstate(over="ignore"):
-            wrong = 1.0 - 1.0 / np.exp(logs).sum(axis=1)
-        squares = np.square(wrong)
-        if self._w is not None:
-            return finished("rmse", float(squares @ self._w), float(self._w.sum()))
-        return finished("rmse", float(squares.sum()), float(len(self._y)))
+    def _losses_at(
+        self, k: int, at: int, part: Part, levels: dict[int, Level], sums: ArrayLosses
+    ) -> None:
+        logs = self._prior_logs(part)
+        if not self._only_whole or not self._order:
+            sums.add(at, 0, logs, part.y, part.w)
+        for place, position in enumerate(self._order, 1):
+            depth = min(k, len(self._families[position]) - 1)
+            logs += self._level(position, depth, part, levels).against_own
+            if not self._only_whole or place == len(self._order):
+                sums.add(at, place, logs, part.y, part.w)
 
-    def _prior_logs(self, class_counts: Array) -> Array:
+    def _prior_logs(self, part: Part) -> Array:
         share = self._m / self._n_classes
-        left = self._without_own(np.broadcast_to(class_counts, (len(self._y), self._n_classes)))
-        return self._against_own(np.log(left + share))
+        logs = np.broadcast_to(np.log(self._class_counts + share), part.shape(self._n_classes))
+        own = np.maximum(self._class_counts[part.y] - part.out, 0.0) + share
+        return part.against_own(logs.copy(), np.log(own))
 
-    def _level(self, position: int, level: int) -> Level:
+    def _level(self, position: int, depth: int, part: Part, levels: dict[int, Level]) -> Level:
         """The estimates of an attribute with its first parents; those with fewer come first."""
-        known = self._at.get(position)
+        known = levels.get(position)
         if known is None:
-            known = self._deeper(position, None)
-        while known.depth < level:
-            known = self._deeper(position, known)
-        self._at[position] = known
+            known = self._deeper(position, part, None)
+        while known.depth < depth:
+            known = self._deeper(position, part, known)
+        levels[position] = known
         return known
 
-    def _deeper(self, position: int, before: Level | None) -> Level:
-        card = self._cards[position]
-        if before is None:
-            depth, parents = 0, np.zeros(len(self._y), dtype=np.int64)
-        else:
-            depth = before.depth + 1
-            parent = self._families[position][depth]
-            parents = _numbered(before.parents * self._cards[parent] + self._codes[parent])
-        cells = _numbered(parents * card + self._codes[position])
-        left, around = self._left(cells), self._left(parents)
-        estimates = (left + self._m / card) / (around + self._m)
-        others = left.sum(axis=1, keepdims=True) > 0
+    def _deeper(self, position: int, part: Part, before: Level | None) -> Level:
+        depth = 0 if before is None else before.depth + 1
+        cells = self._cells_at(position, depth)
+        m, share = self._m, self._m / self._cards[position]
+        # What a class says is the same for all rows of a cell, but for the row's own class.
+        first, at, inverse = np.unique(
+            cells.numbers[part.rows], return_index=True, return_inverse=True
+        )
+        inside = cells.counts.of(first)
+        around = cells.around.of(cells.parents[part.rows][at])
+        logs = np.log((inside + share) / (around + m))[inverse]
+        n, t = inside[inverse, part.y], around[inverse, part.y]
+        own = np.log((np.maximum(n - part.out, 0.0) + share) / (np.maximum(t - part.out, 0.0) + m))
+        others = part.others(inside, inverse, n)
         if before is None:
             # A value that only the row itself has says nothing.
             is_seen = others | (not self._neutral)
-            estimates = np.where(is_seen, estimates, 1.0)
+            logs[~is_seen], own[~is_seen] = 0.0, 0.0
         else:
             is_seen = before.is_seen
-            used = around.sum(axis=1, keepdims=True) > 0 if self._by_parents else others
-            estimates = np.where(used & is_seen, estimates, before.estimates)
-        return Level(depth, parents, estimates, self._against_own(np.log(estimates)), is_seen)
+            used = part.others(around, inverse, t) if self._by_parents else others
+            back = ~(used & is_seen)
+            logs[back], own[back] = before.logs[back], before.own[back]
+        return Level(depth, logs, own, part.against_own(logs.copy(), own), is_seen)
 
-    def _left(self, cells: Array) -> Array:
-        """For every row the classes of the others in its cell."""
-        n = self._n_classes
-        size = n * (int(cells.max(initial=0)) + 1)
-        counts = np.bincount(cells * n + self._y, self._w, minlength=size)
-        return self._without_own(counts.reshape(-1, n)[cells].astype(float))
+    def _cells_at(self, position: int, depth: int) -> Cells:
+        """The cells of an attribute with its first parents, and what is counted in them."""
+        if (position, depth) not in self._cells:
+            if depth == 0:
+                parents = np.zeros(len(self._y), dtype=np.int64)
+            else:
+                parent = self._families[position][depth]
+                above = self._cells_at(position, depth - 1).parents.astype(np.int64)
+                parents = _numbered(above * self._cards[parent] + self._codes[parent])
+            numbers = _numbered(parents * self._cards[position] + self._codes[position])
+            counts = self._counts(numbers), self._counts(parents)
+            self._cells[position, depth] = Cells(_short(numbers), _short(parents), *counts)
+        return self._cells[position, depth]
 
-    def _without_own(self, counts: Array) -> Array:
-        left = counts.copy()
-        left[self._rows, self._y] = np.maximum(left[self._rows, self._y] - self._out, 0.0)
-        return left
+    def _counts(self, cells: Array) -> ClassCounts:
+        n, c = self._counted.stop, self._n_classes
+        keys, places = np.unique(cells[:n] * c + self._y[:n], return_inverse=True)
+        weights = None if self._w is None else self._w[:n]
+        counts = np.bincount(places, weights, minlength=len(keys)).astype(float)
+        n_cells = int(cells.max(initial=-1)) + 1
+        starts = np.searchsorted(keys // c, np.arange(n_cells + 1))
+        return ClassCounts(starts, _short(keys % c), counts, c)
 
-    def _against_own(self, logs: Array) -> Array:
-        own: Array = logs - logs[self._rows, self._y][:, None]
-        return own
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """How often each class is in each cell; cell i has the places from `starts[i]` on."""
+
+    starts: Array
+    classes: Array
+    counts: Array
+    n_classes: int
+
+    def of(self, cells: Array) -> Array:
+        """Some cells, a column a class."""
+        starts, found = self.starts[cells], np.zeros((len(cells), self.n_classes))
+        lengths = self.starts[cells + 1] - starts
+        rows = np.repeat(np.arange(len(cells)), lengths)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        places = np.repeat(starts, lengths) + within
+        found[rows, self.classes[places]] = self.counts[places]
+        return found
 
 
+@dataclass(frozen=True)
+class Cells:
+    """For every row its cell, and that of its parents' values; the classes in all cells."""
+
+    numbers: Array
+    parents: Array
+    counts: ClassCounts
+    around: ClassCounts
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows: their classes, weights, and what leaving one out takes from its class."""
+
+    rows: Array
+    y: Array
+    w: Array | None
+    out: Array | float
+
+    @staticmethod
+    def of(rows: Sequence[int], y: Array, w: Array | None, importance: bool) -> Part:
+        """Some of all rows."""
+        at = np.arange(rows[0], rows[-1] + 1)
+        weights = None if w is None else w[at]
+        return Part(at, y[at], weights, 1.0 if weights is None or not importance else weights)
+
+    def shape(self, n_classes: int) -> tuple[int, int]:
+        """A number for every row and class."""
+        return len(self.rows), n_classes
+
+    def others(self, counts: Array, inverse: Array, own: Array) -> Array:
+        """Whether there is more than the row itself in its cell."""
+        # By class: a difference of sums would not be exact.
+        present = np.count_nonzero(counts, axis=1)[inverse]
+        found: Array = (present > (own > 0)) | (own - self.out > 0)
+        return found
+
+    def against_own(self, logs: Array, own: Array) -> Array:
+        """The logarithms of ratios to the row's class, whose own is given."""
+        logs -= own[:, None]
+        logs[np.arange(len(own)), self.y] = 0.0
+        return logs
+
+
+@dataclass(frozen=True)
 class Level:
-    """One attribute with some of its parents: cells of these, P(x | parents, class), log ratios.
+    """One attribute with some of its parents: ln P(x | parents, class), own class apart, ratios.
 
     `is_seen`: whether the value is one where the row is left out.
     """
 
-    def __init__(
-        self, depth: int, parents: Array, estimates: Array, logs: Array, is_seen: Array
-    ) -> None:
-        self.depth, self.parents, self.estimates, self.logs = depth, parents, estimates, logs
-        self.is_seen = is_seen
+    depth: int
+    logs: Array
+    own: Array
+    against_own: Array
+    is_seen: Array
+
+
+def _read(engine: DuckDBEngine, encoded: Encoded) -> tuple[list[Array], Array]:
+    """The codes of all rows, a column a variable, and their weights."""
+    names = [encoded.column(v) for v in range(len(encoded.cards))]
+    weights = ["w"] if encoded.weighted else []
+    found = engine.lake.arrays(f"SELECT {', '.join([*names, *weights])} FROM {encoded.relation}")
+    w = np.asarray(found["w"], float) if weights else np.ones(0)
+    return [np.asarray(found[name]) for name in names], w
+
+
+def _short(numbers: Array) -> Array:
+    """Half the memory: there are fewer rows than 2^31."""
+    return numbers.astype(np.int32)
 
 
 def _numbered(keys: Array) -> Array:

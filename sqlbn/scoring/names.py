@@ -9,6 +9,7 @@ RESERVED = "__sqlbn_"
 NAMES = SimpleNamespace(
     score=f"{RESERVED}s",
     weight=f"{RESERVED}e",
+    total=f"{RESERVED}total",
     top=f"{RESERVED}top",
     y=f"{RESERVED}y",
     w=f"{RESERVED}w",

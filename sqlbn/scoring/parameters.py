@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,14 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn import statement_size
 from sqlbn.counts.families import FamilyCounts
-from sqlbn.counts.packing import packed_sql
+from sqlbn.counts.packing import key_type, packed_sql
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
 from sqlbn.quoting import literal
 from sqlbn.scoring.estimates import log_factor
 from sqlbn.scoring.factors import Factor, complete_level, complete_values, plan_factors
 from sqlbn.scoring.smoothing import Smoothing
+from sqlbn.templates import render
 
 Array = npt.NDArray[Any]
 
@@ -124,24 +127,66 @@ class FactorTables:
         parents = used[1:]
         # Without back-off an ignored parent leaves the factor out; there is one parent at most.
         ignored = self._ignored[parents[0]] if self._smoothing.backoff == "none" else ()
+        cells = math.prod(self._slots[v] for v in used)
+        n_classes, n_values = self._counts.n_classes, self._values.n_values[attribute]
+        values: dict[str, Any] = {
+            "key": packed_sql([alias[v] for v in used], [self._slots[v] for v in used]),
+            "parents_key": packed_sql(
+                [alias[v] for v in parents], [self._slots[v] for v in parents]
+            ),
+            "axes": [
+                *({"code": codes[v], "alias": alias[v]} for v in used),
+                {"code": codes[self._counts.encoded.class_variable], "alias": "y"},
+            ],
+            "counts": self._counts.table,
+            "position": attribute,
+            "present": self._values.present(alias),
+        }
+        m, share = self._smoothing.m_of(n_values), self._smoothing.share_of(n_values)
+        if n_classes > statement_size.CHAIN_CLASSES and key_type(cells) != "HUGEINT":
+            found = self._draft.engine.arrays(render("chain_counts", **values))
+            columns = chain_columns(found, factor.role, n_classes, m, share, ignored)
+            self._draft.engine.create_table(self._draft.table(factor.table), columns)
+            return
         self._draft.engine.run(
             "chain_factor",
             table=self._draft.table(factor.table),
             role=factor.role,
-            key=packed_sql([alias[v] for v in used], [self._slots[v] for v in used]),
-            parents_key=packed_sql([alias[v] for v in parents], [self._slots[v] for v in parents]),
-            axes=[
-                *({"code": codes[v], "alias": alias[v]} for v in used),
-                {"code": codes[self._counts.encoded.class_variable], "alias": "y"},
-            ],
-            classes=range(self._counts.n_classes),
-            counts=self._counts.table,
-            position=attribute,
-            m=literal(self._smoothing.m_of(self._values.n_values[attribute])),
-            share=literal(self._smoothing.share_of(self._values.n_values[attribute])),
-            present=self._values.present(alias),
+            classes=range(n_classes),
+            m=literal(m),
+            share=literal(share),
             ignored=ignored,
+            **values,
         )
+
+
+def chain_columns(
+    cells: Mapping[str, Array],
+    role: str,
+    n_classes: int,
+    m: float,
+    share: float,
+    ignored: Sequence[int],
+) -> dict[str, Array]:
+    """What `chain_factor` makes by an expression a class, from counts of cells."""
+    keys, first, places = np.unique(cells["key"], return_index=True, return_inverse=True)
+    n = np.zeros((len(keys), n_classes))
+    np.add.at(n, (places, cells["y"].astype(np.int64)), cells["n"].astype(float))
+    parents, around = np.unique(cells["parents_key"][first], return_inverse=True)
+    t = np.zeros((len(parents), n_classes))
+    np.add.at(t, around, n)
+    if role == "cell":
+        logs = np.log((n + share) / (t[around] + m))
+    else:
+        extra = np.setdiff1d(np.asarray(ignored, dtype=parents.dtype), parents)
+        keys = np.concatenate([parents, extra])
+        logs = np.concatenate([np.log(share / (t + m)), np.zeros((len(extra), n_classes))])
+        order = np.argsort(keys)
+        keys, logs = keys[order], logs[order]
+    columns: dict[str, Array] = {"key": keys}
+    for j in range(n_classes):
+        columns[f"l_{j}"] = np.ascontiguousarray(logs[:, j])
+    return columns
 
 
 def spread(logs: Array, family: Sequence[int], variables: Sequence[int]) -> Array:

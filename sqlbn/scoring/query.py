@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sqlbn import statement_size
 from sqlbn.counts.packing import packed_sql
 from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.encode.codebook import (
@@ -24,13 +25,15 @@ from sqlbn.scoring.factors import Factor
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.smoothing import Smoothing
 from sqlbn.scoring.superparents import SuperParents
+from sqlbn.statement_size import added
 from sqlbn.templates import render
 
 # Scores closer than this are a tie, and go to the class with the lowest code: the last bits of a
 # sum of logarithms depend on how factors were fused.
 TIE = 1e-10
 # In plain SQL nobody switches the search for a join order off, and it explodes past about 30 inner
-# joins (54: 18 s). Outer joins are kept as written.
+# joins (54: 18 s), and with fewer of many columns (20 of 450: minutes). Outer joins are kept as
+# written.
 _MOST_INNER_JOINS = 24
 
 
@@ -42,6 +45,7 @@ class Scorer:
     names the columns that are known to have the type they were trained with. `carried` are the
     input's columns that predictions keep, for dialects that cannot say "all" (None: all). `joined`
     is where joined codebooks look up their codes, if that is not beside the other tables.
+    `first_class` is the code of the first class, of a scorer for some of the classes.
     """
 
     prefix: str | None
@@ -58,6 +62,7 @@ class Scorer:
     dialect: Dialect = DUCKDB
     carried: tuple[str, ...] | None = None
     joined: BookTables | None = None
+    first_class: int = 0
 
     @property
     def kept(self) -> list[str]:
@@ -76,6 +81,11 @@ class Scorer:
             return self.collected.used(self.factors)
         return sorted({v for f in self.factors for v in (*f.variables, *f.members)})
 
+    @property
+    def is_product(self) -> bool:
+        """Whether a row's scores are one sum over the factors."""
+        return self.supers is None and not (self.collected and self.collected.n_turns)
+
     def ignored(self, attribute: int) -> tuple[int, ...]:
         """The codes of an attribute that say nothing of the class."""
         book = self.books[attribute]
@@ -87,7 +97,12 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
 
     `reorder` is for engines whose optimiser will look for a join order (plain SQL users').
     """
-    scored, dialect = _scores(scorer, relation, [], reorder), scorer.dialect
+    return probabilities_sql(scorer, _scores(scorer, relation, [], reorder))
+
+
+def probabilities_sql(scorer: Scorer, scored: str) -> str:
+    """The same from a query for the rows with their log scores."""
+    dialect = scorer.dialect
     n = len(scorer.class_names)
     scores = [f"{NAMES.score}{j}" for j in range(n)]
     weights = [f"{NAMES.weight}{j}" for j in range(n)]
@@ -96,7 +111,7 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
         names=NAMES,
         scored=scored,
         top=dialect.greatest(scores),
-        kept=dialect.without([*scores, *weights, NAMES.top], among=scorer.kept),
+        kept=dialect.without([*scores, *weights, NAMES.top, NAMES.total], among=scorer.kept),
         classes=[
             {
                 "value": category_sql(scorer.target, name),
@@ -107,7 +122,7 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
                 scorer.class_names, scorer.probability_columns, scores, strict=True
             )
         ],
-        total="(" + " + ".join(weights) + ")",
+        total=added(weights),
         tie=literal(TIE),
         target_type=scorer.target.sql_type,
     )
@@ -115,10 +130,14 @@ def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
 
 def judged_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
     """Rows with their true class, weight and log scores; an unknown class has code n_classes."""
+    return _scores(scorer, relation, truth_items(scorer, weight), reorder=False)
+
+
+def truth_items(scorer: Scorer, weight: str | None) -> list[tuple[str, str]]:
+    """What losses need of a row besides its scores: its class and weight."""
     target = column_sql("i", scorer.target.name)
     truth = code_sql(scorer.target, target, "dy", dialect=scorer.dialect)
-    extra = [(truth, NAMES.y), (weight or "1", NAMES.w)]
-    return _scores(scorer, relation, extra, reorder=False)
+    return [(truth, NAMES.y), (weight or "1", NAMES.w)]
 
 
 def own_score(n_classes: int, dialect: Dialect = DUCKDB) -> str:
@@ -129,19 +148,22 @@ def own_score(n_classes: int, dialect: Dialect = DUCKDB) -> str:
 
 def losses_sql(n_classes: int, judged: str, dialect: Dialect = DUCKDB) -> str:
     """Sums of losses by true and predicted class, of the rows of `judged_sql`."""
+    weights = [f"{NAMES.weight}{j}" for j in range(n_classes)]
     return render(
         "losses",
         names=NAMES,
         scored=judged,
         top=dialect.greatest([f"{NAMES.score}{j}" for j in range(n_classes)]),
         classes=range(n_classes),
+        total=added(weights),
+        squares=added([f"{weight} * {weight}" for weight in weights]),
         tie=literal(TIE),
     )
 
 
 def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder: bool) -> str:
     """Rows with log scores; with all input columns, or with `extra` expressions in their place."""
-    coded = _codes(scorer, relation, extra)
+    coded = coded_rows(scorer, relation, extra)
     if scorer.supers is not None:
         return averaged_scores(scorer, scorer.supers, coded, reorder)
     if scorer.collected is not None and scorer.collected.n_turns:
@@ -168,7 +190,8 @@ def product_scores(scorer: Scorer, coded: str, reorder: bool = False) -> str:
         keys=keys,
         starts=[scorer.dialect.double(prior) for prior in scorer.log_prior],
     )
-    outer = reorder and len(scorer.factors) > _MOST_INNER_JOINS
+    joins, looked_up = len(scorer.factors), len(scorer.factors) * len(scorer.class_names)
+    outer = reorder and (joins > _MOST_INNER_JOINS or looked_up > statement_size.MOST_LOOKUPS)
     batch: list[list[Factor]] = []
     chains = chains_of(scorer.factors)
     columns = [*scorer.kept, *(key["alias"] for key in keys)]
@@ -180,10 +203,12 @@ def product_scores(scorer: Scorer, coded: str, reorder: bool = False) -> str:
     return scored
 
 
-def _codes(scorer: Scorer, relation: str, extra: list[tuple[str, str]]) -> str:
+def coded_rows(scorer: Scorer, relation: str, extra: Sequence[tuple[str, str]]) -> str:
+    """Rows with the codes in use; with all input columns, or with `extra` in their place."""
     codes, joins = code_items(scorer, NAMES.code)
     dialect, kept = scorer.dialect, scorer.kept
-    if extra and scorer.target.is_joined_in(dialect):
+    judged = any(alias == NAMES.y for _, alias in extra)
+    if judged and scorer.target.is_joined_in(dialect):
         target, classes = column_sql("i", scorer.target.name), scorer.tables.classes
         joins.insert(0, categories_join_sql(scorer.target, target, classes, "dy", dialect=dialect))
     if extra:
@@ -245,7 +270,7 @@ def _score_batch(
     for j in range(n):
         terms = [f"s.{NAMES.score}{j}"]
         for chain in chains:
-            levels = [f"f{f.number}.l_{j}" for f in chain]
+            levels = [f"f{f.number}.l_{scorer.first_class + j}" for f in chain]
             terms.append(levels[0] if len(levels) == 1 else f"COALESCE({', '.join(levels)})")
         sums.append(" + ".join(terms))
     factors = [f for chain in chains for f in chain]

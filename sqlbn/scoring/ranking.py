@@ -8,6 +8,7 @@ from sqlbn.dialects import DUCKDB, Dialect
 from sqlbn.quoting import literal
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.query import TIE
+from sqlbn.statement_size import added
 from sqlbn.templates import render
 
 # Precisions are added up as whole numbers of these parts, so that the order does not matter.
@@ -31,8 +32,15 @@ def rankable_sql(n_classes: int, judged: str, dialect: Dialect = DUCKDB) -> str:
         judged=judged,
         kept=dialect.without([NAMES.second]),
         top=dialect.greatest([f"{NAMES.score}{j}" for j in range(n_classes)]),
+        others=added([_below_sql(j) for j in range(n_classes)]),
         classes=range(n_classes),
     )
+
+
+def _below_sql(code: int) -> str:
+    """What a class adds to the sum of all but the best."""
+    below = f"exp({NAMES.score}{code} - {NAMES.second})"
+    return f"CASE {NAMES.best} WHEN {code} THEN 0 ELSE {below} END"
 
 
 def ranking_sql(

@@ -14,6 +14,7 @@ from sqlbn.errors import UnseenError
 from sqlbn.scoring.names import NAMES
 from sqlbn.scoring.query import Scorer, code_items
 from sqlbn.sources import Source
+from sqlbn.statement_size import in_blocks
 from sqlbn.store.spec import ModelSpec
 from sqlbn.templates import render
 
@@ -50,9 +51,11 @@ def count_unseen(lake: Lake, spec: ModelSpec, scorer: Scorer, source: Source) ->
     rows = int(lake.row(source.select("count(*)"))[0])
     if not able or not rows:
         return Unseen(rows, {})
-    counts = lake.row(unseen_sql(scorer, able, source.filtered_relation))
-    names = (scorer.books[v].name for v in able)
-    return Unseen(rows, {name: int(n) for name, n in zip(names, counts, strict=True) if n})
+    found: dict[str, int] = {}
+    for block in in_blocks(able):
+        counts = lake.row(unseen_sql(scorer, block, source.filtered_relation))
+        found |= {scorer.books[v].name: int(n) for v, n in zip(block, counts, strict=True) if n}
+    return Unseen(rows, found)
 
 
 def _can_be_unseen(scorer: Scorer, v: int) -> bool:

@@ -10,11 +10,14 @@ written, so whatever has it is that model.
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections.abc import Sequence
 
+from sqlbn import statement_size
 from sqlbn.encode.codebook import BookTables
 from sqlbn.encode.types import type_group
 from sqlbn.engines import DuckDBEngine
+from sqlbn.errors import SqlbnWarning
 from sqlbn.quoting import identifier, literal, qualified
 from sqlbn.scoring.query import Scorer, prediction_sql
 from sqlbn.sources.csv_types import types_sql
@@ -82,8 +85,31 @@ def _write_predict(engine: DuckDBEngine, catalog: str, name: str, spec: ModelSpe
         items = f"{literal(spec.target.name)} AS attribute, code, class AS value"
         engine.execute(f"CREATE TABLE {helpers}.{_CLASSES} AS SELECT {items} FROM {model}.classes")
     engine.execute(f"CREATE TABLE {helpers}.{_MARKER}{mark} (nothing BOOLEAN)")
-    query = predict_text(scorer, name, mark, prefix)
+    refused = too_large_for_sql(spec, name)
+    if refused:
+        warnings.warn(f"no macro `predict`: {refused}", SqlbnWarning, stacklevel=2)
+    query = _refusal(refused) if refused else predict_text(scorer, name, mark, prefix)
     engine.execute(f"CREATE MACRO {model}.predict(tbl) AS TABLE FROM query({query})")
+
+
+def too_large_for_sql(spec: ModelSpec, name: str) -> str | None:
+    """What is told of a model whose one query would be planned for minutes; else None."""
+    if not spec.has_class:
+        return None
+    scorer = spec.scorer(None)
+    joins, n = len(scorer.factors), len(scorer.class_names)
+    small = joins <= statement_size.SQL_JOINS and joins * n <= statement_size.SQL_LOOKUPS
+    if small or not scorer.is_product:
+        return None
+    return (
+        f"the model {name!r} is too large for one query ({len(scorer.used):,} columns, {n:,} "
+        "classes): score with `sqlbn predict`, which takes several"
+    )
+
+
+def _refusal(text: str) -> str:
+    """An error when the macro is used; without its `tbl` it would be one when it is made."""
+    return f"error({literal(text)} || left(CAST(tbl AS VARCHAR), 0))"
 
 
 def predict_text(scorer: Scorer, name: str, mark: str, prefix: str) -> str:

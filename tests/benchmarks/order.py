@@ -19,7 +19,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 import sqlbn
-from sqlbn.model import prediction_statement
+from sqlbn.model import scoring_statement
 from sqlbn.sources import open_source
 
 ROWS, ATTRIBUTES = 1_000_000, 20
@@ -70,10 +70,8 @@ def check(rows: pa.Table, folder: Path, learner: str, threads: int) -> None:
             )
         engine = model._engine
         source = open_source(engine, str(file))
-        both = [
-            prediction_statement(model.spec, model._draft.prefix, source, in_order=ordered)
-            for ordered in (True, False)
-        ]
+        scorer = model.spec.scorer(model._draft.prefix, source.columns)
+        both = [scoring_statement(scorer, source, in_order=ordered) for ordered in (True, False)]
         with engine.joins_as_written():
             sorted_, mixed = (timed(lambda sql=sql: engine.arrow(sql)) for sql in both)
     with duckdb.connect() as con:

@@ -66,76 +66,77 @@ SELECT
     WHEN "__sqlbn_s1" >= "__sqlbn_top" - 1e-10
     THEN 'yes'
   END AS VARCHAR(MAX)) AS "prediction",
-  CAST("__sqlbn_e0" AS DOUBLE PRECISION) / (
-    "__sqlbn_e0" + "__sqlbn_e1"
-  ) AS "p_no",
-  CAST("__sqlbn_e1" AS DOUBLE PRECISION) / (
-    "__sqlbn_e0" + "__sqlbn_e1"
-  ) AS "p_yes"
+  CAST("__sqlbn_e0" AS DOUBLE PRECISION) / "__sqlbn_total" AS "p_no",
+  CAST("__sqlbn_e1" AS DOUBLE PRECISION) / "__sqlbn_total" AS "p_yes"
 FROM (
   SELECT
     *,
-    CASE
-      WHEN "__sqlbn_s0" - "__sqlbn_top" < -700
-      THEN 0e0
-      ELSE EXP("__sqlbn_s0" - "__sqlbn_top")
-    END AS "__sqlbn_e0",
-    CASE
-      WHEN "__sqlbn_s1" - "__sqlbn_top" < -700
-      THEN 0e0
-      ELSE EXP("__sqlbn_s1" - "__sqlbn_top")
-    END AS "__sqlbn_e1"
+    "__sqlbn_e0" + "__sqlbn_e1" AS "__sqlbn_total"
   FROM (
     SELECT
       *,
-      GREATEST("__sqlbn_s0", "__sqlbn_s1") AS "__sqlbn_top"
+      CASE
+        WHEN "__sqlbn_s0" - "__sqlbn_top" < -700
+        THEN 0e0
+        ELSE EXP("__sqlbn_s0" - "__sqlbn_top")
+      END AS "__sqlbn_e0",
+      CASE
+        WHEN "__sqlbn_s1" - "__sqlbn_top" < -700
+        THEN 0e0
+        ELSE EXP("__sqlbn_s1" - "__sqlbn_top")
+      END AS "__sqlbn_e1"
     FROM (
       SELECT
-        "s"."it's",
-        "s"."size",
-        "s"."day",
-        "s"."__sqlbn_s0" + "f0"."l_0" AS "__sqlbn_s0",
-        "s"."__sqlbn_s1" + "f0"."l_1" AS "__sqlbn_s1"
+        *,
+        GREATEST("__sqlbn_s0", "__sqlbn_s1") AS "__sqlbn_top"
       FROM (
         SELECT
-          "it's",
-          "size",
-          "day",
-          (
-            (
-              CAST("__sqlbn_c0" AS BIGINT)
-            ) * 4 + "__sqlbn_c1"
-          ) * 3 + "__sqlbn_c2" AS "__sqlbn_k0",
-          CAST(-0.693147e0 AS DOUBLE PRECISION) AS "__sqlbn_s0",
-          CAST(-0.693147e0 AS DOUBLE PRECISION) AS "__sqlbn_s1"
+          "s"."it's",
+          "s"."size",
+          "s"."day",
+          "s"."__sqlbn_s0" + "f0"."l_0" AS "__sqlbn_s0",
+          "s"."__sqlbn_s1" + "f0"."l_1" AS "__sqlbn_s1"
         FROM (
           SELECT
-            "i"."it's",
-            "i"."size",
-            "i"."day",
-            CAST(CASE CAST("i"."it's" AS VARCHAR(MAX))
-              WHEN 'a\\b'
-              THEN 0
-              WHEN 'ü'
-              THEN 1
-              ELSE CASE WHEN "i"."it's" IS NULL THEN 2 ELSE 3 END
-            END AS SMALLINT) AS "__sqlbn_c0",
-            CAST(CASE
-              WHEN CAST("i"."size" AS DOUBLE PRECISION) IS NULL
-              OR CAST("i"."size" AS DOUBLE PRECISION) = CAST('NaN' AS DOUBLE PRECISION)
-              THEN 2
-              ELSE CASE WHEN CAST("i"."size" AS DOUBLE PRECISION) <= 2.500000e0 THEN 0 ELSE 1 END
-            END AS SMALLINT) AS "__sqlbn_c1",
-            CAST(CASE
-              WHEN "i"."day" IS NULL
-              THEN 2
-              ELSE CASE WHEN "i"."day" <= CAST('2024-01-02' AS DATE) THEN 0 ELSE 1 END
-            END AS SMALLINT) AS "__sqlbn_c2"
-          FROM "new_rows" AS "i"
-        ) AS "q4"
-      ) AS "s"
-      JOIN "small_factor_0" AS "f0"
-        ON "f0"."key" = "s"."__sqlbn_k0"
+            "it's",
+            "size",
+            "day",
+            (
+              (
+                CAST("__sqlbn_c0" AS BIGINT)
+              ) * 4 + "__sqlbn_c1"
+            ) * 3 + "__sqlbn_c2" AS "__sqlbn_k0",
+            CAST(-0.693147e0 AS DOUBLE PRECISION) AS "__sqlbn_s0",
+            CAST(-0.693147e0 AS DOUBLE PRECISION) AS "__sqlbn_s1"
+          FROM (
+            SELECT
+              "i"."it's",
+              "i"."size",
+              "i"."day",
+              CAST(CASE CAST("i"."it's" AS VARCHAR(MAX))
+                WHEN 'a\\b'
+                THEN 0
+                WHEN 'ü'
+                THEN 1
+                ELSE CASE WHEN "i"."it's" IS NULL THEN 2 ELSE 3 END
+              END AS SMALLINT) AS "__sqlbn_c0",
+              CAST(CASE
+                WHEN CAST("i"."size" AS DOUBLE PRECISION) IS NULL
+                OR CAST("i"."size" AS DOUBLE PRECISION) = CAST('NaN' AS DOUBLE PRECISION)
+                THEN 2
+                ELSE CASE WHEN CAST("i"."size" AS DOUBLE PRECISION) <= 2.500000e0 THEN 0 ELSE 1 END
+              END AS SMALLINT) AS "__sqlbn_c1",
+              CAST(CASE
+                WHEN "i"."day" IS NULL
+                THEN 2
+                ELSE CASE WHEN "i"."day" <= CAST('2024-01-02' AS DATE) THEN 0 ELSE 1 END
+              END AS SMALLINT) AS "__sqlbn_c2"
+            FROM "new_rows" AS "i"
+          ) AS "q5"
+        ) AS "s"
+        JOIN "small_factor_0" AS "f0"
+          ON "f0"."key" = "s"."__sqlbn_k0"
+      ) AS "q4"
     ) AS "q3"
   ) AS "q2"
 ) AS "q1";

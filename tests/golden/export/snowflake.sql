@@ -66,76 +66,77 @@ SELECT
     WHEN "__SQLBN_S1" >= "__SQLBN_TOP" - 1e-10
     THEN 'yes'
   END AS VARCHAR) AS "PREDICTION",
-  "__SQLBN_E0" / (
-    "__SQLBN_E0" + "__SQLBN_E1"
-  ) AS "P_NO",
-  "__SQLBN_E1" / (
-    "__SQLBN_E0" + "__SQLBN_E1"
-  ) AS "P_YES"
+  "__SQLBN_E0" / "__SQLBN_TOTAL" AS "P_NO",
+  "__SQLBN_E1" / "__SQLBN_TOTAL" AS "P_YES"
 FROM (
   SELECT
     *,
-    CASE
-      WHEN "__SQLBN_S0" - "__SQLBN_TOP" < -700
-      THEN 0e0
-      ELSE EXP("__SQLBN_S0" - "__SQLBN_TOP")
-    END AS "__SQLBN_E0",
-    CASE
-      WHEN "__SQLBN_S1" - "__SQLBN_TOP" < -700
-      THEN 0e0
-      ELSE EXP("__SQLBN_S1" - "__SQLBN_TOP")
-    END AS "__SQLBN_E1"
+    "__SQLBN_E0" + "__SQLBN_E1" AS "__SQLBN_TOTAL"
   FROM (
     SELECT
       *,
-      GREATEST_IGNORE_NULLS("__SQLBN_S0", "__SQLBN_S1") AS "__SQLBN_TOP"
+      CASE
+        WHEN "__SQLBN_S0" - "__SQLBN_TOP" < -700
+        THEN 0e0
+        ELSE EXP("__SQLBN_S0" - "__SQLBN_TOP")
+      END AS "__SQLBN_E0",
+      CASE
+        WHEN "__SQLBN_S1" - "__SQLBN_TOP" < -700
+        THEN 0e0
+        ELSE EXP("__SQLBN_S1" - "__SQLBN_TOP")
+      END AS "__SQLBN_E1"
     FROM (
       SELECT
-        "S"."it's",
-        "S"."SIZE",
-        "S"."DAY",
-        "S"."__SQLBN_S0" + "F0"."L_0" AS "__SQLBN_S0",
-        "S"."__SQLBN_S1" + "F0"."L_1" AS "__SQLBN_S1"
+        *,
+        GREATEST_IGNORE_NULLS("__SQLBN_S0", "__SQLBN_S1") AS "__SQLBN_TOP"
       FROM (
         SELECT
-          "it's",
-          "SIZE",
-          "DAY",
-          (
-            (
-              CAST("__SQLBN_C0" AS BIGINT)
-            ) * 4 + "__SQLBN_C1"
-          ) * 3 + "__SQLBN_C2" AS "__SQLBN_K0",
-          CAST(-0.693147e0 AS DOUBLE) AS "__SQLBN_S0",
-          CAST(-0.693147e0 AS DOUBLE) AS "__SQLBN_S1"
+          "S"."it's",
+          "S"."SIZE",
+          "S"."DAY",
+          "S"."__SQLBN_S0" + "F0"."L_0" AS "__SQLBN_S0",
+          "S"."__SQLBN_S1" + "F0"."L_1" AS "__SQLBN_S1"
         FROM (
           SELECT
-            "I"."it's",
-            "I"."SIZE",
-            "I"."DAY",
-            CAST(CASE CAST("I"."it's" AS VARCHAR)
-              WHEN 'a\\b'
-              THEN 0
-              WHEN 'ü'
-              THEN 1
-              ELSE CASE WHEN "I"."it's" IS NULL THEN 2 ELSE 3 END
-            END AS SMALLINT) AS "__SQLBN_C0",
-            CAST(CASE
-              WHEN CAST("I"."SIZE" AS DOUBLE) IS NULL
-              OR CAST("I"."SIZE" AS DOUBLE) = CAST('NaN' AS DOUBLE)
-              THEN 2
-              ELSE CASE WHEN CAST("I"."SIZE" AS DOUBLE) <= 2.500000e0 THEN 0 ELSE 1 END
-            END AS SMALLINT) AS "__SQLBN_C1",
-            CAST(CASE
-              WHEN "I"."DAY" IS NULL
-              THEN 2
-              ELSE CASE WHEN "I"."DAY" <= CAST('2024-01-02' AS DATE) THEN 0 ELSE 1 END
-            END AS SMALLINT) AS "__SQLBN_C2"
-          FROM "NEW_ROWS" AS "I"
-        ) AS "Q4"
-      ) AS "S"
-      JOIN "SMALL_FACTOR_0" AS "F0"
-        ON "F0"."KEY" = "S"."__SQLBN_K0"
+            "it's",
+            "SIZE",
+            "DAY",
+            (
+              (
+                CAST("__SQLBN_C0" AS BIGINT)
+              ) * 4 + "__SQLBN_C1"
+            ) * 3 + "__SQLBN_C2" AS "__SQLBN_K0",
+            CAST(-0.693147e0 AS DOUBLE) AS "__SQLBN_S0",
+            CAST(-0.693147e0 AS DOUBLE) AS "__SQLBN_S1"
+          FROM (
+            SELECT
+              "I"."it's",
+              "I"."SIZE",
+              "I"."DAY",
+              CAST(CASE CAST("I"."it's" AS VARCHAR)
+                WHEN 'a\\b'
+                THEN 0
+                WHEN 'ü'
+                THEN 1
+                ELSE CASE WHEN "I"."it's" IS NULL THEN 2 ELSE 3 END
+              END AS SMALLINT) AS "__SQLBN_C0",
+              CAST(CASE
+                WHEN CAST("I"."SIZE" AS DOUBLE) IS NULL
+                OR CAST("I"."SIZE" AS DOUBLE) = CAST('NaN' AS DOUBLE)
+                THEN 2
+                ELSE CASE WHEN CAST("I"."SIZE" AS DOUBLE) <= 2.500000e0 THEN 0 ELSE 1 END
+              END AS SMALLINT) AS "__SQLBN_C1",
+              CAST(CASE
+                WHEN "I"."DAY" IS NULL
+                THEN 2
+                ELSE CASE WHEN "I"."DAY" <= CAST('2024-01-02' AS DATE) THEN 0 ELSE 1 END
+              END AS SMALLINT) AS "__SQLBN_C2"
+            FROM "NEW_ROWS" AS "I"
+          ) AS "Q5"
+        ) AS "S"
+        JOIN "SMALL_FACTOR_0" AS "F0"
+          ON "F0"."KEY" = "S"."__SQLBN_K0"
+      ) AS "Q4"
     ) AS "Q3"
   ) AS "Q2"
 ) AS "Q1";

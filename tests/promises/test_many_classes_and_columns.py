@@ -1,0 +1,227 @@
+"""1,000 classes or 2,000 columns are fitted and scored in statements of bounded size.
+
+Small tables go the ways of large ones by lowered limits, and give the brute-force reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from random_tables import (
+    Case,
+    as_if_large,
+    cases,
+    examples,
+    learn,
+    refer,
+    rounds_the_same,
+    same_losses,
+    same_predictions,
+)
+from test_loo_surface import REPORTED, loocv, same_surface, selections
+
+import sqlbn
+from sqlbn import statement_size
+from sqlbn.engines.duck import DuckDBEngine
+from sqlbn.errors import SqlbnWarning
+from sqlbn.statement_size import added, in_blocks
+
+
+@contextmanager
+def as_if_wide(joins: int = 1, lookups: int = 2, columns: int = 2) -> Iterator[None]:
+    """Limits so low that any model is scored in steps, and any table looked at in blocks."""
+    limits = {
+        **{"MOST_JOINS": 0, "MOST_LOOKUPS": 0, "JOINS": joins, "LOOKUPS": lookups},
+        **{"COLUMNS": columns, "TERMS": 2, "CHAIN_CLASSES": 0, "LOO_LOOKUPS": (0, 0)},
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in limits.items():
+            patch.setattr(statement_size, name, value)
+        yield
+
+
+def table_of(classes: int, columns: int, rows: int = 60) -> pa.Table:
+    rng = np.random.default_rng(classes + columns)
+    y = np.arange(rows) % classes
+    found = {f"c{i}": (y * (i + 3) + rng.integers(0, 3, rows)) % 5 for i in range(columns)}
+    return pa.table({**found, "class": [f"k{v}" for v in y]})
+
+
+@contextmanager
+def statements() -> Iterator[list[str]]:
+    """The statements that engines run."""
+    found: list[str] = []
+    original = DuckDBEngine._run
+
+    def noted(self: DuckDBEngine, sql: str, *rest: Any, **more: Any) -> Any:
+        found.append(sql)
+        return original(self, sql, *rest, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DuckDBEngine, "_run", noted)
+        yield found
+
+
+# -- the same results -------------------------------------------------------------------------
+
+
+@examples(25)
+@given(cases(), st.sampled_from((1, 3)), st.sampled_from((None, 1, 30)))
+def test_scores_in_steps_are_those_of_the_reference(
+    case: Case, joins: int, large: int | None
+) -> None:
+    ref = refer(case)
+    assume(rounds_the_same(ref))
+    with (
+        as_if_wide(joins, 2 * joins),
+        as_if_large(large) if large is not None else nullcontext(),
+        learn(case) as model,
+    ):
+        same_predictions(model, ref, case)
+        same_losses(model, ref, case)
+
+
+@examples(25)
+@given(selections(), st.sampled_from((1, 40, 1 << 22)))
+def test_leave_one_out_in_arrays_is_retraining(case: Case, estimates: int) -> None:
+    with as_if_wide(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sqlbn.scoring.array_loo._MOST_ESTIMATES", estimates)
+        same_surface(case)
+
+
+@pytest.mark.parametrize("loss", sorted(REPORTED))
+@pytest.mark.parametrize("sample", [None, 40])
+def test_leave_one_out_in_arrays_is_that_of_queries(
+    fruit: pa.Table, loss: str, sample: int | None
+) -> None:
+    options = {"learner": "skdb", "kmax": 2, "loss": loss, "loocv_sample": sample}
+    with sqlbn.fit(fruit, "kind", **options) as model:
+        wanted = loocv(model)
+    with (
+        statements() as run,
+        as_if_wide(),
+        sqlbn.fit(fruit, "kind", **options) as model,
+    ):
+        got = loocv(model)
+    assert not any("loo_prior" in sql for sql in run)
+    assert set(got) == set(wanted) == REPORTED[loss]
+    for name in got:
+        assert got[name] == pytest.approx(wanted[name], rel=0, abs=1e-12)
+
+
+@pytest.mark.parametrize("learner", ["nb", "kdb", "tan", "skdb"])
+def test_the_same_predictions_in_the_same_order(fruit: pa.Table, learner: str) -> None:
+    rows = pa.concat_tables([fruit] * 3)
+    with sqlbn.fit(fruit, "kind", learner) as model:
+        wanted = model.predict(rows)
+        losses = model.evaluate(fruit).losses
+        with as_if_wide():
+            got = model.predict(rows)
+            assert model.evaluate(fruit).losses == pytest.approx(losses, abs=1e-12)
+            last = model.predict(rows, exclude=["kind"], order_by=["width"])
+        left = model._engine.rows("SELECT table_name FROM duckdb_tables() ORDER BY ALL")
+        assert {name for (name,) in left} == set(model._draft.names())
+    assert got.column_names == wanted.column_names
+    assert "kind" not in last.column_names
+    for name in got.column_names:
+        one, other = got[name].to_pylist(), wanted[name].to_pylist()
+        if name.startswith("p_"):
+            assert one == pytest.approx(other, abs=1e-12)
+        else:
+            assert repr(one) == repr(other)
+
+
+def test_sums_of_many_terms_are_not_deep() -> None:
+    terms = [f"{i}::DOUBLE" for i in range(5000)]
+    assert duckdb.sql(f"SELECT {added(terms)}").fetchall() == [(sum(range(5000)),)]
+    assert added(["a", "b", "c"]) == "a + b + c"
+    assert [len(block) for block in in_blocks(range(7), 3)] == [2, 2, 3]
+    assert in_blocks([]) == []
+
+
+# -- bounded statements -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("classes", "columns", "learner"), [(300, 8, "nb"), (300, 3, "skdb")])
+def test_no_statement_grows_with_classes_times_columns(
+    classes: int, columns: int, learner: str, tmp_path: Path
+) -> None:
+    """With 300 classes: an expression a class is bounded, one a class and column is not."""
+    table = table_of(classes, columns, 2 * classes)
+    with (
+        statements() as run,
+        sqlbn.fit(table, "class", learner, store=tmp_path / "m.duckdb", name="m") as model,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(statement_size, "MOST_LOOKUPS", 200)
+        patch.setattr(statement_size, "LOOKUPS", 100)
+        scored = model.predict(table)
+    assert scored.num_columns == columns + 1 + 1 + classes
+    longest = max(len(re.findall(r"\.l_\d+", sql)) for sql in run if "MACRO" not in sql)
+    assert longest <= 2 * 100
+    macros = [sql for sql in run if "CREATE MACRO" in sql]
+    assert len(macros) == 1
+    assert len(macros[0]) < 1500 * classes
+
+
+def test_many_columns_are_looked_at_in_blocks() -> None:
+    table = table_of(2, 120, 40)
+    with as_if_wide(4, 100, 50), statements() as run, sqlbn.fit(table, "class", "nb") as model:
+        made = len(run)
+        scored = model.predict(table)
+        joins = max(sql.count(" JOIN ") + sql.count("\nJOIN ") for sql in run[made:])
+        wanted = model.evaluate(table).losses["zero_one"]
+    assert 4 <= joins <= 5
+    assert max(sql.count("max(") for sql in run[:made]) <= 2 * 50
+    assert max(sql.count("FILTER (WHERE __sqlbn_c") for sql in run) == 40
+    wrong = np.mean([a != b for a, b in zip(scored["prediction"], scored["class"], strict=True)])
+    assert wanted == pytest.approx(wrong)
+
+
+# -- SQL users --------------------------------------------------------------------------------
+
+
+def test_a_macro_that_would_be_planned_for_minutes_says_what_to_do(tmp_path: Path) -> None:
+    table, store = table_of(3, 6), tmp_path / "m.duckdb"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statement_size, "SQL_LOOKUPS", 1)
+        with pytest.warns(SqlbnWarning, match=r"no macro `predict`.*`sqlbn.predict`"):
+            sqlbn.fit(table, "class", "nb", store=store, name="big").close()
+    sqlbn.fit(table, "class", "nb", store=store, name="small").close()
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{store}' AS m (READ_ONLY)")
+        con.register("mine", table)
+        assert len(con.sql("FROM m.small.predict('mine')").fetchall()) == table.num_rows
+        with pytest.raises(duckdb.Error, match=r"too large for one query .*`sqlbn predict`"):
+            con.sql("FROM m.big.predict('mine')").fetchall()
+    with sqlbn.load(store, "big") as model:
+        assert model.predict(table).num_rows == table.num_rows
+
+
+def test_the_macro_with_many_classes_keeps_its_joins_as_written(tmp_path: Path) -> None:
+    """20 inner joins of 450 columns are put into another order for minutes."""
+    table, store = table_of(3, 6), tmp_path / "m.duckdb"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(statement_size, "MOST_LOOKUPS", 1)
+        with sqlbn.fit(table, "class", "nb", store=store, name="m") as model:
+            wanted = model.predict(table).to_pylist()
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{store}' AS s (READ_ONLY)")
+        con.register("mine", table)
+        found = con.sql("FROM s.m.predict('mine')").to_arrow_table().to_pylist()
+        ((text,),) = con.sql(
+            "SELECT macro_definition FROM duckdb_functions() WHERE function_name = 'predict'"
+        ).fetchall()
+    assert "LEFT JOIN" in text
+    for one, other in zip(found, wanted, strict=True):
+        assert one == pytest.approx(other)
