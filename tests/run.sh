@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Everything the project promises, on a fresh machine with Python 3.11: environment, lint, types, tests.
 # Further arguments go to pytest, for example:  bash tests/run.sh -m slow
+# Hostile inputs that the default run leaves out:  bash tests/run.sh -m hostile
 # The learners on Spark, for which a Java runtime is needed:  bash tests/run.sh -m spark
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -166,7 +166,7 @@ def test_wrong_data(spark: SparkSession, fruit: pa.Table, fruit_file: str, tmp_p
     assert "TABLE_OR_VIEW_NOT_FOUND" not in said("table:nowhere")
     with (
         sqlbn.load(tmp_path / "m.duckdb", "m", engine="spark", session=spark) as model,
-        pytest.raises(sqlbn.SqlbnError, match=r"scored\.parquet is there already"),
+        pytest.raises(sqlbn.SqlbnError, match=r"scored\.parquet' is there already"),
     ):
         model.predict(fruit_file, out=tmp_path / "scored.parquet")
 

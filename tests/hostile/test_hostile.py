@@ -208,12 +208,15 @@ CLI_MISTAKES = (
 
 
 @pytest.mark.parametrize("name", CLI_MISTAKES)
-def test_the_program_prints_that_line_and_exits_with_1(name: str, tmp_path: Path, run: Run) -> None:
+def test_the_program_prints_that_line_and_exits_with_1(
+    name: str, tmp_path: Path, cli: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     make, options, _, line = MISTAKES[name]
     words: list[object] = []
     for key, value in {"target": "y", **options}.items():
         words += [f"--{key.replace('_', '-')}", value]
-    done = run("fit", make(tmp_path), "--quiet", *words)
+    done = cli("fit", make(tmp_path), "--quiet", *words)
     assert done.returncode == 1
     assert done.stdout == ""
     lines = done.stderr.splitlines()
@@ -257,6 +260,7 @@ def test_attributes_of_all_these_names_together(tmp_path: Path) -> None:
     assert fit_and_score(rows, tmp_path / "models.duckdb", "target", k=1).num_rows == N
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("name", ['quo"te', "select", "🍎", "a;b", "class", "y", "x0", "code", "i"])
 def test_a_target_of_any_name(name: str, tmp_path: Path) -> None:
     rows = GOOD.rename_columns(["a", "b", name])
@@ -283,6 +287,7 @@ def test_classes_of_any_text(classes: list[str], tmp_path: Path) -> None:
     assert scored["prediction"].to_pylist() == classes * 20
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("classes", CLASSES, ids=range(len(CLASSES)))
 def test_categories_of_any_text(classes: list[str], tmp_path: Path) -> None:
     rows = pa.table({"x": classes * 20, "z": [1, 2, 3, 4] * 10, "y": ["u", "v"] * 20})
@@ -315,6 +320,7 @@ TYPES: dict[str, Any] = {
 }
 
 
+@pytest.mark.hostile
 @pytest.mark.parametrize("kind", TYPES)
 def test_a_column_of_any_type(kind: str, tmp_path: Path) -> None:
     scored = fit_and_score(with_column("q", TYPES[kind]), tmp_path / "models.duckdb", k=2)

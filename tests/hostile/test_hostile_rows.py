@@ -39,29 +39,48 @@ def scored(model: sqlbn.Model, rows: Any, number: int) -> None:
 
 DAY = dt.date(2020, 2, 29)
 ARRAYS: dict[str, pa.Array] = {
-    "nothing": pa.nulls(3), "no text": pa.nulls(3, pa.string()), "no number": pa.nulls(3, pa.float64()),
-    "text": pa.array(["v0", "", "new"]), "large text": pa.array(["v0", "", None], pa.large_string()),
-    "long text": pa.array(["x" * 1_000_000] * 3), "null characters": pa.array(["v0\x00", "\x00", "v0"]),
-    "controls": pa.array(["\x1b[2J", "\r\n", "\u202e"]), "quotes": pa.array(["'", '"', "';--"]),
-    "numbers as text": pa.array(["1", "1.0", " 1 "]), "exponents as text": pa.array(["1e0", "1e999", "0x1"]),
-    "infinities as text": pa.array(["inf", "nan", "-Infinity"]), "separators as text": pa.array(["1_000", "1,5", "١"]),
-    "truth": pa.array([True, False, None]), "bytes": pa.array([b"v0", b"\xff\xfe", None]),
-    "small": pa.array([-128, 127, 0], pa.int8()), "large": pa.array([2**63 - 1, -(2**63), 0]),
-    "unsigned": pa.array([2**64 - 1, 0, 1], pa.uint64()), "half": pa.array(np.float16([1, np.inf, np.nan])),
-    "floats": pa.array([1.0, 0.5, -0.0], pa.float32()), "infinite": pa.array([math.inf, -math.inf, math.nan]),
-    "tiny": pa.array([5e-324, -5e-324, 1.7e308]), "just off": pa.array([1 + 2**-52, 1 - 2**-53, 0.1 + 0.2]),
+    "nothing": pa.nulls(3),
+    "no text": pa.nulls(3, pa.string()),
+    "no number": pa.nulls(3, pa.float64()),
+    "text": pa.array(["v0", "", "new"]),
+    "large text": pa.array(["v0", "", None], pa.large_string()),
+    "long text": pa.array(["x" * 1_000_000] * 3),
+    "null characters": pa.array(["v0\x00", "\x00", "v0"]),
+    "controls": pa.array(["\x1b[2J", "\r\n", "\u202e"]),
+    "quotes": pa.array(["'", '"', "';--"]),
+    "numbers as text": pa.array(["1", "1.0", " 1 "]),
+    "exponents as text": pa.array(["1e0", "1e999", "0x1"]),
+    "infinities as text": pa.array(["inf", "nan", "-Infinity"]),
+    "separators as text": pa.array(["1_000", "1,5", "١"]),
+    "truth": pa.array([True, False, None]),
+    "bytes": pa.array([b"v0", b"\xff\xfe", None]),
+    "small": pa.array([-128, 127, 0], pa.int8()),
+    "large": pa.array([2**63 - 1, -(2**63), 0]),
+    "unsigned": pa.array([2**64 - 1, 0, 1], pa.uint64()),
+    "half": pa.array(np.float16([1, np.inf, np.nan])),
+    "floats": pa.array([1.0, 0.5, -0.0], pa.float32()),
+    "infinite": pa.array([math.inf, -math.inf, math.nan]),
+    "tiny": pa.array([5e-324, -5e-324, 1.7e308]),
+    "just off": pa.array([1 + 2**-52, 1 - 2**-53, 0.1 + 0.2]),
     "decimals": pa.array([decimal.Decimal("1.00"), decimal.Decimal("-0.01"), None]),
-    "wide decimals": pa.array([decimal.Decimal(10) ** 30, decimal.Decimal(1), None], pa.decimal128(38, 0)),
+    "wide decimals": pa.array(
+        [decimal.Decimal(10) ** 30, decimal.Decimal(1), None], pa.decimal128(38, 0)
+    ),
     "dates": pa.array([DAY, dt.date(1, 1, 1), dt.date(9999, 12, 31)]),
     "moments": pa.array([dt.datetime(2020, 1, 1)] * 3, pa.timestamp("ns")),
-    "zones": pa.array([dt.datetime(2020, 1, 1, tzinfo=dt.UTC)] * 3), "times": pa.array([dt.time(1)] * 3),
-    "spans": pa.array([dt.timedelta(days=1)] * 3), "lists": pa.array([[1], [], None]),
-    "structs": pa.array([{"a": 1}, {"a": None}, None]), "maps": pa.array([[("a", 1)]] * 3, pa.map_(pa.string(), pa.int64())),
+    "zones": pa.array([dt.datetime(2020, 1, 1, tzinfo=dt.UTC)] * 3),
+    "times": pa.array([dt.time(1)] * 3),
+    "spans": pa.array([dt.timedelta(days=1)] * 3),
+    "lists": pa.array([[1], [], None]),
+    "structs": pa.array([{"a": 1}, {"a": None}, None]),
+    "maps": pa.array([[("a", 1)]] * 3, pa.map_(pa.string(), pa.int64())),
     "dictionaries": pa.array(["v0", None, "v1"]).dictionary_encode(),
     "dictionaries of numbers": pa.array([1, None, 0]).dictionary_encode(),
-    "run ends": pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["v0", "new"])),
+    "run ends": pa.RunEndEncodedArray.from_arrays(
+        pa.array([2, 3], pa.int32()), pa.array(["v0", "new"])
+    ),
     "views": pa.array(["v0", "x" * 20, None], pa.string_view()),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("column", ["x", "z", "w"])
@@ -96,15 +115,21 @@ TABLES: dict[str, tuple[Any, int]] = {
     "a slice": (pa.concat_tables([few()] * 9).slice(5, 3), 3),
     "pandas": (few().to_pandas(), 2),
     "pandas with an odd index": (few().to_pandas().set_index(pd.Index(["q", "q"])), 2),
-    "pandas of objects": (pd.DataFrame({"x": ["v0", 1], "z": [1, "a"], "w": [None, 2.5]}, dtype=object), 2),
+    "pandas of objects": (
+        pd.DataFrame({"x": ["v0", 1], "z": [1, "a"], "w": [None, 2.5]}, dtype=object),
+        2,
+    ),
     "pandas of nullable": (few().to_pandas().convert_dtypes(), 2),
     "pandas of categories": (few().to_pandas().astype({"x": "category"}), 2),
     "polars": (pl.from_arrow(few()), 2),
     "polars, lazy": (pl.from_arrow(few()).lazy(), 2),
-    "polars of categories": (pl.from_arrow(few()).with_columns(pl.col("x").cast(pl.Categorical)), 2),
+    "polars of categories": (
+        pl.from_arrow(few()).with_columns(pl.col("x").cast(pl.Categorical)),
+        2,
+    ),
     "a reader": (few().to_reader(), 2),
     "a batch": (few().to_batches()[0], 2),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("what", TABLES)
@@ -118,14 +143,29 @@ def test_a_table_of_rows(what: str, model: sqlbn.Model) -> None:
 
 
 NO_TABLES: dict[str, Any] = {
-    "nothing": None, "a number": 7, "a list": [1, 2], "a list of rows": [{"x": "v0"}], "bytes": b"x",
-    "a set": {1}, "a function": len, "a matrix": np.zeros((2, 2, 2)), "an empty list": [],
-    "no columns": pa.table({}), "no such column": pa.table({"q": [1]}), "a part": pa.table({"x": ["v0"]}),
-    "twice": pa.Table.from_arrays([pa.array(["v0"])] * 2, ["x", "x"]), "a string": "no such file.parquet",
-    "an empty string": "", "an empty frame": pd.DataFrame(), "a series": pd.Series([1]),
-    "names that are numbers": pd.DataFrame({0: [1], 1: [2]}), "an array": pa.array([1]),
-    "columns of several levels": pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("x", "z")])),
-}  # fmt: skip
+    "nothing": None,
+    "a number": 7,
+    "a list": [1, 2],
+    "a list of rows": [{"x": "v0"}],
+    "bytes": b"x",
+    "a set": {1},
+    "a function": len,
+    "a matrix": np.zeros((2, 2, 2)),
+    "an empty list": [],
+    "no columns": pa.table({}),
+    "no such column": pa.table({"q": [1]}),
+    "a part": pa.table({"x": ["v0"]}),
+    "twice": pa.Table.from_arrays([pa.array(["v0"])] * 2, ["x", "x"]),
+    "a string": "no such file.parquet",
+    "an empty string": "",
+    "an empty frame": pd.DataFrame(),
+    "a series": pd.Series([1]),
+    "names that are numbers": pd.DataFrame({0: [1], 1: [2]}),
+    "an array": pa.array([1]),
+    "columns of several levels": pd.DataFrame(
+        [[1]], columns=pd.MultiIndex.from_tuples([("x", "z")])
+    ),
+}
 
 
 @pytest.mark.parametrize("what", NO_TABLES)

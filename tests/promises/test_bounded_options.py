@@ -85,7 +85,7 @@ def test_more_bins_than_values_are_as_many_as_values() -> None:
 DRAWN = ["--random", "nb", "--rows", "9", "--out", "o.csv"]
 REFUSED: dict[str, list[object]] = {
     "--folds": ["evaluate", "data.parquet", "-t", "y", "-l", "nb", "--folds", 1_000_000],
-    "states": ["sample", *DRAWN, "--values", 100_000_000],
+    "--values": ["sample", *DRAWN, "--values", 100_000_000],
     "classes": ["sample", *DRAWN, "--classes", 10**9],
     "attributes": ["sample", *DRAWN, "--attributes", 10**9],
     "--parents": ["fit", "data.parquet", "-t", "y", "-l", "collection", "--parents", "/dev/zero"],
