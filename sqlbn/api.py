@@ -14,7 +14,7 @@ from sqlbn.evaluation.curves import Point, learning_curves
 from sqlbn.evaluation.folds import cross_validate
 from sqlbn.evaluation.losses import Evaluation, check_measure
 from sqlbn.evaluation.positive import asked_class, positive_class, positive_of_rows
-from sqlbn.evaluation.scoring import evaluate_source
+from sqlbn.evaluation.scoring import evaluate_source, require_judged
 from sqlbn.fitting import Pattern, learn
 from sqlbn.frames import with_target
 from sqlbn.learners.registry import LEARNER_OPTIONS, switch
@@ -441,6 +441,7 @@ def evaluate_parts(
         with progress.stage("evaluate", "scoring the test rows"):
             found = positive_class(asked, spec.class_names, spec.class_counts)
             result = evaluate_source(draft, spec, tested, chosen.weight, positive=found)
+            require_judged(result, spec.target.name)
         result.seconds["fit"] = fitted
         return result, [result]
 

@@ -31,6 +31,8 @@ def with_target(data: Any, target: Any) -> tuple[Any, str]:
     """
     if isinstance(target, str):
         return data, target
+    if target is None:
+        raise OptionError("give the --target, the column to predict")
     frame = library(data)
     if frame not in ("pandas", "polars", "pyarrow", "numpy") or not hasattr(data, "shape"):
         raise OptionError(

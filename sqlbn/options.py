@@ -322,6 +322,8 @@ def fit_options(target: str, options: dict[str, Any]) -> FitOptions:
     for key in options:
         if key not in known:
             raise OptionError(f"there is no option {key!r}; there is {', '.join(sorted(known))}")
+    if not isinstance(options.get("weight"), str | None):
+        raise OptionError("--weight is the name of a column: put the weights into the data")
     for key, value in options.items():
         if isinstance(value, int):
             check_whole(key, value)

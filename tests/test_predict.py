@@ -70,9 +70,11 @@ def test_exclude_leaves_columns_out(model: sqlbn.Model, fruit: pa.Table) -> None
     assert "number" not in scored.column_names
 
 
-def test_an_attribute_cannot_be_excluded(model: sqlbn.Model, fruit: pa.Table) -> None:
-    with pytest.raises(ColumnError, match="attribute 'colour'"):
-        model.predict(fruit, exclude=["colour"])
+def test_an_excluded_attribute_is_scored_and_not_carried(
+    model: sqlbn.Model, fruit: pa.Table
+) -> None:
+    found, whole = model.predict(fruit, exclude=["colour"]), model.predict(fruit)
+    assert found.equals(whole.drop_columns(["colour"]))
 
 
 def test_order_by_sorts(model: sqlbn.Model, fruit: pa.Table) -> None:

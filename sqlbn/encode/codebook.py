@@ -87,6 +87,12 @@ class Codebook:
         return compared_as(self.sql_type)
 
 
+def is_never_boolean(book: Codebook) -> bool:
+    """Whether true and false are no values of a text column: they would all count as unseen."""
+    words = {category.lower() for category in book.categories or ()}
+    return type_group(book.sql_type) == "text" and not words & {"true", "false"}
+
+
 def is_inline(count: int, sql_type: str) -> bool:
     """Whether so many categories of a column are looked up without a join."""
     text = type_group(sql_type) == "text"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlbn.draft import Draft
+from sqlbn.encode.codebook import Codebook, is_never_boolean
 from sqlbn.encode.types import check_same_values
 from sqlbn.encode.weights import check_weights
 from sqlbn.engines import DuckDBEngine
@@ -56,6 +57,16 @@ def evaluate_source(
         return _evaluation(draft.engine, spec.class_names, judged, weight_unit, ranking, positive)
 
 
+def require_judged(result: Evaluation, target: str) -> None:
+    """An error where there were rows and none could be judged."""
+    if result.skipped and not result.rows:
+        classes = ", ".join(map(repr, result.classes[:5]))
+        raise ColumnError(
+            f"none of the {result.skipped:,} rows has a class in {target!r} that the model knows, "
+            f"such as {classes}; is it written or typed in another way there?"
+        )
+
+
 @contextmanager
 def _judged(
     engine: DuckDBEngine, scorer: Scorer, source: Source, weight: str | None
@@ -102,12 +113,22 @@ def rescannable(engine: DuckDBEngine, spec: ModelSpec, source: Source) -> Source
     return staged(engine, source, list(source.columns))
 
 
+def _examples(book: Codebook) -> str:
+    listed = ", ".join(map(repr, (book.categories or ())[:3]))
+    return f"such as {listed}" if listed else "of many values"
+
+
 def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
     """An error that names the column where rows cannot be scored."""
     used = spec.scorer(None).used
     for v in used:
         book = spec.books[v]
         found = source.columns[source.column(book.name, "the model's attribute")]
+        if found == "BOOLEAN" and is_never_boolean(book):
+            raise ColumnError(
+                f"column {book.name!r} is BOOLEAN but was text in training, {_examples(book)}; "
+                "cast it to the words of training (DuckDB reads yes and no in a CSV as BOOLEAN)"
+            )
         try:
             check_same_values(book.name, found, book.sql_type, book.kind == "numeric")
         except ColumnError as error:

@@ -294,8 +294,10 @@ def _check_text(path: str, encoding: str | None) -> None:
     """
     with open(path, "rb") as file:  # noqa: PTH123 - keeps the user's spelling
         head = file.read(_HEAD)
+    if not head:
+        raise SourceError(f"{path!r} is empty")
     seen = _seen_encoding(head)
-    if path.lower().endswith((".gz", ".zst")) or seen == (encoding or "utf-8") or not head:
+    if path.lower().endswith((".gz", ".zst")) or seen == (encoding or "utf-8"):
         return
     if seen == "utf-16-be":
         raise SourceError(

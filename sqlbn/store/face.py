@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Sequence
 
 from sqlbn import statement_size
-from sqlbn.encode.codebook import BookTables
+from sqlbn.encode.codebook import BookTables, is_never_boolean
 from sqlbn.encode.types import type_group
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SqlbnWarning
@@ -117,7 +117,8 @@ def predict_text(scorer: Scorer, name: str, mark: str, prefix: str) -> str:
     books = [scorer.books[v] for v in scorer.used]
     columns = [book.name for book in books]
     rows = f"__sqlbn_{mark}_rows"
-    sql = prediction_sql(scorer, _numbered(rows, name, columns), reorder=True)
+    words = [book.name for book in books if is_never_boolean(book)]
+    sql = prediction_sql(scorer, _numbered(rows, name, columns, words), reorder=True)
     sql = f"SELECT * EXCLUDE ({ROW}) FROM ({sql}) ORDER BY {ROW}"
     types = {b.name: _csv_type(b.sql_type, b.kind == "numeric") for b in books}
     forced = types_sql({column: type_ for column, type_ in types.items() if type_ is not None})
@@ -134,12 +135,22 @@ def predict_text(scorer: Scorer, name: str, mark: str, prefix: str) -> str:
     return f"CASE WHEN {subtype} = 'COLUMN_NOT_FOUND' THEN {lacks} ELSE {filled} END"
 
 
-def _numbered(rows: str, name: str, columns: Sequence[str]) -> str:
-    """The rows with their number; what they lack is told by an alias that names the model."""
+def _numbered(rows: str, name: str, columns: Sequence[str], words: Sequence[str]) -> str:
+    """The rows with their number; what they lack is told by an alias that names the model.
+
+    `words` are columns of text in which true and false, the engine's yes and no, are unknown.
+    """
     alias = identifier(f"rows for the model {name}")
     # Of a CTE only the query itself can be asked for columns.
     needed = " OR ".join(["true", *(f"{alias}.{identifier(c)} IS NULL" for c in columns)])
-    return f"(SELECT *, row_number() OVER () AS {ROW} FROM (FROM {rows}) AS {alias} WHERE {needed})"
+    told = f"the model {name!r} had text in this column, which is BOOLEAN here: "
+    checks = [
+        f"CASE typeof({alias}.{identifier(c)}) WHEN 'BOOLEAN' "
+        f"THEN error({literal(told + c)})::BOOLEAN ELSE true END"
+        for c in words
+    ]
+    where = " AND ".join([f"({needed})", *checks])
+    return f"(SELECT *, row_number() OVER () AS {ROW} FROM (FROM {rows}) AS {alias} WHERE {where})"
 
 
 def _csv_type(sql_type: str, quantity: bool) -> str | None:

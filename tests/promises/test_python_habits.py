@@ -191,3 +191,14 @@ def test_errors_and_warnings_have_no_dashes(fruit: pa.Table) -> None:
     with pytest.warns(SqlbnWarning, match="to use them: keep='one'") as seen:
         sqlbn.fit(constant, "kind", "nb").close()
     assert "--" not in str(seen[0].message)
+
+
+# -- what newcomers give --------------------------------------------------------------------------
+
+
+def test_weights_and_targets_are_columns() -> None:
+    rows = pa.table({"a": ["x", "y"] * 10, "y": ["u", "v"] * 10})
+    with pytest.raises(OptionError, match="weight is the name of a column"):
+        sqlbn.fit(rows, "y", "nb", weight=[1.0] * 20)
+    with pytest.raises(OptionError, match="give the target"):
+        sqlbn.fit(rows)

@@ -6,13 +6,14 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import Run
 
 import sqlbn
-from sqlbn.errors import SourceError
+from sqlbn.errors import ColumnError, SourceError
 
 HEAD = "loan,tf,zo,code,day,x,sure,y\n"
 NEW = HEAD + "yes,t,0,007,2024-01-01,1,true,yes\nno,f,1,042,2024-01-02,2,false,no\n"
@@ -146,3 +147,28 @@ def test_truth_values_of_training_read_yes_and_no(tmp_path: Path) -> None:
     path.write_text("ripe\nyes\nno\n")
     with sqlbn.fit(rows, "y", "nb") as fitted:
         assert fitted.predict(path)["prediction"].to_pylist() == ["a", "b"]
+
+
+# -- yes and no that the engine has read before us -----------------------------------------------
+
+
+def test_true_and_false_are_not_taken_for_words(folder: Path, model: sqlbn.Model) -> None:
+    rows = pa.table({**COLUMNS, "loan": [True, False]})
+    with pytest.raises(ColumnError, match="'loan' is BOOLEAN but was text in training"):
+        model.predict(rows)
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{folder / 'models.duckdb'}' AS m (READ_ONLY)")
+        connection.register("mine", rows)
+        with pytest.raises(duckdb.Error, match=r"'loans' had text in this column.*: loan"):
+            connection.execute("FROM m.loans.predict('mine')").fetchall()
+
+
+def test_a_class_that_no_row_has_is_an_error(model: sqlbn.Model) -> None:
+    with pytest.raises(ColumnError, match="none of the 2 rows has a class in 'y'"):
+        model.evaluate(pa.table({**COLUMNS, "y": [True, False]}))
+
+
+def test_an_empty_file(folder: Path, model: sqlbn.Model) -> None:
+    (folder / "empty.csv").write_text("")
+    with pytest.raises(SourceError, match=r"empty\.csv' is empty"):
+        model.predict(folder / "empty.csv")
