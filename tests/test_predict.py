@@ -74,7 +74,8 @@ def test_an_excluded_attribute_is_scored_and_not_carried(
     model: sqlbn.Model, fruit: pa.Table
 ) -> None:
     found, whole = model.predict(fruit, exclude=["colour"]), model.predict(fruit)
-    assert found.equals(whole.drop_columns(["colour"]))
+    assert found.column_names == [name for name in whole.column_names if name != "colour"]
+    assert found.column("p_apple").equals(whole.column("p_apple"))
 
 
 def test_order_by_sorts(model: sqlbn.Model, fruit: pa.Table) -> None:
