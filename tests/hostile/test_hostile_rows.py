@@ -92,7 +92,8 @@ def test_a_column_of_another_type(kind: str, column: str, model: sqlbn.Model) ->
         scored(model, rows, 3)
     except SqlbnError as error:
         assert "\n" not in str(error)
-        assert kind in REFUSED, error
+        # Of true and false the model of a column of words knows nothing: they would all be unseen.
+        assert kind in REFUSED or (kind, column) == ("truth", "x"), error
 
 
 # A nested value has no text of its own; Arrow's newest types are not all known to the engine.
