@@ -237,9 +237,10 @@ def load(
     store: str | Path, name: str, *, progress: Progress | None = None, **settings: Any
 ) -> Model:
     """A model from a store. Its tables are copied: the file is free again at once."""
-    engine = opened_engine(only_settings(settings), progress or Progress())
+    progress = progress or Progress()
+    engine = opened_engine(only_settings(settings), progress)
     try:
-        draft = open_store(store).load(engine, name)
+        draft = open_store(store).load(engine, name, progress.note)
         return Model(engine, draft, read_spec(draft))
     except BaseException:
         engine.close()

@@ -74,7 +74,7 @@ def change_stored(
 ) -> Change:
     """Change a model of a store in one transaction."""
     file = open_store(store)
-    draft = file.load(engine, name)
+    draft = file.load(engine, name, progress.note)
     file.check_writable(engine, progress.note)
     model = LivingModel(draft, read_spec(draft))
     new, spec, change = change_rows(model, action, data, progress=progress, **options)
@@ -103,7 +103,7 @@ def merge_stored(
     for at, wanted in zip(
         (file, open_store(store if other_store is None else other_store)), names, strict=True
     ):
-        draft = at.load(engine, wanted)
+        draft = at.load(engine, wanted, progress.note)
         models.append(LivingModel(draft, read_spec(draft)))
     try:
         new, spec, change = merge(models[0], models[1], again, progress)

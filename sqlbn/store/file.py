@@ -169,13 +169,13 @@ class StoreFile:
             schema = _tables(engine, catalog, name).get("factors", name)
             return identifier(schema) if schema != name else None
 
-    def load(self, engine: DuckDBEngine, name: str) -> Draft:
+    def load(self, engine: DuckDBEngine, name: str, say: Say | None = None) -> Draft:
         """A model's tables, copied into the engine: the file is free again afterwards.
 
         Only tables are read. Views and macros of the file are never run: they are text that
         somebody else may have put there.
         """
-        with self._attached(engine, write=False) as catalog:
+        with self._attached(engine, write=False, say=say) as catalog:
             self._require(engine, catalog, name)
             draft = Draft(engine)
             draft.label = model_label(name, self.path)

@@ -62,8 +62,8 @@ class StoreFolder:
         """None: what scoring joins lies beside the other tables."""
         return None
 
-    def load(self, engine: DuckDBEngine, name: str) -> Draft:
-        """A model's tables, copied into the engine."""
+    def load(self, engine: DuckDBEngine, name: str, say: Say | None = None) -> Draft:
+        """A model's tables, copied into the engine. Nobody can hold the folder."""
         with self._files() as (files, root):
             place = self._current(files, root, name)
             tables = {unquote(_last(f)[: -len(".parquet")]): f for f in _parquet(files, place)}

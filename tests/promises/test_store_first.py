@@ -219,3 +219,21 @@ def test_rows_in_the_store_itself(store: Path, run: Run) -> None:
     done = run("fit", store, "--table", "old.classes", "-t", "class", "-s", store, "-n", "x", "-q")
     assert done.returncode == 1
     assert done.stderr == f"sqlbn: --store {str(store)!r} is a file that is read; name another\n"
+
+
+def test_who_waits_to_read_says_so(fruit_file: str, tmp_path: Path) -> None:
+    store = tmp_path / "m.duckdb"
+    sqlbn.fit(fruit_file, "kind", "nb", store=store, name="x").close()
+    said: list[str] = []
+
+    class Heard(Progress):
+        def note(self, text: str) -> None:
+            said.append(text)
+            holder.terminate()
+
+    program = "import duckdb, sys, time; c = duckdb.connect(sys.argv[1]); print(1, flush=True)"
+    words = [sys.executable, "-c", f"{program}; time.sleep(60)", store]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None and holder.stdout.readline()
+        sqlbn.load(store, "x", progress=Heard()).close()
+    assert len(said) == 1 and f"held by process {holder.pid}" in said[0]
