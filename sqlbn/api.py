@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlbn.engines import DuckDBEngine, Settings
-from sqlbn.errors import OptionError, SqlbnWarning
+from sqlbn.errors import OptionError, SqlbnWarning, opt
 from sqlbn.evaluation.curves import Point, learning_curves
 from sqlbn.evaluation.folds import cross_validate
 from sqlbn.evaluation.losses import Evaluation, check_measure
@@ -17,7 +17,7 @@ from sqlbn.evaluation.positive import asked_class, positive_class, positive_of_r
 from sqlbn.evaluation.scoring import evaluate_source, require_judged
 from sqlbn.fitting import Pattern, learn
 from sqlbn.frames import with_target
-from sqlbn.learners.registry import LEARNER_OPTIONS, switch
+from sqlbn.learners.registry import LEARNER_OPTIONS
 from sqlbn.lists import as_list, names_in, pairs_in, split_list
 from sqlbn.living.changing import Change
 from sqlbn.living.models import options_of
@@ -105,17 +105,17 @@ def _like(
     """Settings and options of a fit that may follow another model."""
     if like is None:
         if same_structure:
-            raise OptionError("--same-structure goes with --like")
+            raise OptionError(f"{opt('same_structure', True)} requires {opt('like')}")
         return *split_options(target, learner, options), None
     spec, target = like.spec, required(target)
     if target != spec.target.name:
         raise OptionError(
-            f"--like: that model predicts {told_target(spec.target.name)}, not "
+            f"{opt('like')}: that model predicts {told_target(spec.target.name)}, not "
             f"{told_target(target)}"
         )
     for option in _ENCODING:
         if options.get(option) not in (None, [], ()):
-            raise OptionError(f"{switch(option)} is decided by the model of --like")
+            raise OptionError(f"{opt(option)} is decided by the model of {opt('like')}")
     encoding, told = like.encoding, options_of(spec)
     if not same_structure:
         decided = {
@@ -136,7 +136,9 @@ def _like(
     said = {**options, "learner": learner}.items()
     given = [key for key, value in said if value not in (None, False)]
     if given:
-        raise OptionError(f"{switch(given[0])} is decided by the model of --same-structure")
+        raise OptionError(
+            f"{opt(given[0])} is decided by the model of {opt('same_structure', True)}"
+        )
     chosen = dataclasses.replace(told, **rows)
     return settings, chosen, Pattern(encoding, like.shape)
 
@@ -212,7 +214,7 @@ def fit(
     data, target = with_target(data, target)
     settings, chosen, pattern = _like(target, learner, options, like, same_structure)
     if store is not None and store_table is not None:
-        raise OptionError("give store or store_table, not both")
+        raise OptionError(f"give {opt('store')} or {opt('store_table')}, not both")
     store = as_folder(store_table) if store_table is not None else store
     if (store is None) != (name is None):
         raise OptionError("store and name go together: give both, or neither")
@@ -417,15 +419,18 @@ def evaluate_parts(
     if labelled and isinstance(test, tuple) and len(test) == 2:
         test, named = with_target(*test)
         if named != target:
-            raise OptionError(f"the labels of --test are {named!r}, those of the data {target!r}")
+            raise OptionError(
+                f"the labels of {opt('test')} are {named!r}, those of the data {target!r}"
+            )
     settings, chosen = split_options(target, learner, options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
     check_there(settings, data, test)
     with opened_engine(settings, progress) as engine:
         if test is not None and chosen.query is not None and is_nothing(data):
             raise OptionError(
-                "--test does not go with a --query that names its files, for the test rows would "
-                "not come from it: use --folds, or write both parts to files"
+                f"{opt('test')} does not go with a {opt('query')} that names its files, for the "
+                "test rows would "
+                f"not come from it: use {opt('folds')}, or write both parts to files"
             )
         source = open_for_fit(engine, data, chosen)
         # Opened before the work: a wrong path should not cost a fit.
@@ -459,7 +464,7 @@ def as_sizes(given: str | int | Sequence[str | int]) -> list[int]:
             try:
                 found.append(int(float(size)))
             except (ValueError, OverflowError) as error:
-                raise OptionError(f"--sizes {size!r}: write numbers, such as 1000,1e5") from error
+                raise OptionError("write numbers, such as 1000,1e5", sizes=size) from error
     return found
 
 

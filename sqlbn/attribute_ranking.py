@@ -14,9 +14,8 @@ from sqlbn.encode.encoded import discard
 from sqlbn.encode.partitions import AUTO
 from sqlbn.encode.shuffle import WORD, shuffle_sql
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.frames import with_target
-from sqlbn.learners.registry import switch
 from sqlbn.options import FitOptions
 from sqlbn.preparing import encode_rows, look, prepare
 from sqlbn.progress import ConsoleProgress, Progress
@@ -104,11 +103,13 @@ def rank(
     data, target = with_target(data, target)
     for key in options:
         if key not in RANK_OPTIONS:
-            raise OptionError(f"{switch(key)} is not for rank, which learns no model")
+            raise OptionError(f"{opt(key)} is not for rank, which learns no model")
     if options.get("discretise") == AUTO:
-        raise OptionError("--discretise auto needs a learner; rank takes ef, mdl or modl")
+        raise OptionError(
+            f"{opt('discretise', 'auto')} needs a learner; rank takes ef, mdl or modl"
+        )
     if top < 1:
-        raise OptionError(f"--top {top}: give at least 1")
+        raise OptionError("give at least 1", top=top)
     rule = given_rule(bound, delta, delta_star, tau, block)
     settings, chosen = split_options(target, "nb", options)
     progress = progress or (Progress() if quiet else ConsoleProgress())

@@ -21,6 +21,7 @@ from sqlbn.counts.subsets import (
 )
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
+from sqlbn.errors import opt
 from sqlbn.learners.base import Averaging
 from sqlbn.progress import Progress
 from sqlbn.scoring.averaged import Averaged
@@ -37,7 +38,9 @@ def affordable_subsets(
 ) -> list[Family]:
     """The sets to count, or an error where their counts would not fit on the disk."""
     subsets = subsets_of(kept, averaging.n + 1)
-    remedy = "keep fewer attributes with --attributes, use --n 1 or fewer --bins"
+    remedy = (
+        f"keep fewer attributes with {opt('attributes')}, use {opt('n', 1)} or fewer {opt('bins')}"
+    )
     affordable(draft, encoded, subsets, remedy)
     return subsets
 

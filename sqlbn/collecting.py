@@ -21,6 +21,7 @@ from sqlbn.counts.subsets import (
 )
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
+from sqlbn.errors import opt
 from sqlbn.learners.base import Collecting
 from sqlbn.progress import Progress
 from sqlbn.resubstitution import most_probable
@@ -41,7 +42,13 @@ from sqlbn.structure.parents import Structure
 from sqlbn.structure.shape import Shape
 from sqlbn.structure.terms import Term, families_of, fanc_terms, spc_terms, tc_terms
 
-REMEDY = "limit parents with --parents-from-first, use fewer --bins or --exclude attributes"
+
+def remedy() -> str:
+    """What to do about too many cells."""
+    return (
+        f"limit parents with {opt('parents_from_first')}, use fewer {opt('bins')} or "
+        f"{opt('exclude')} attributes"
+    )
 
 
 @dataclass(frozen=True)
@@ -68,7 +75,7 @@ class Collectable:
         name = self.collecting.superparent
         if name is None or name == AUTO:
             return None
-        return position_of(name, self.names, "--superparent")
+        return position_of(name, self.names, "superparent")
 
     def tried(self, order: Sequence[int]) -> list[int | None]:
         """The super parents that may come out: all, the one that is named, or none at all."""
@@ -156,7 +163,7 @@ def _counted(
 ) -> SubsetCounts:
     """Counts of these sets and no others: those that are there are taken over."""
     new = [s for s in subsets if counts is None or not counts.has(s)]
-    affordable(draft, encoded, new, REMEDY)
+    affordable(draft, encoded, new, remedy())
     if counts is None:
         counts = SubsetCounts(draft, encoded, subsets)
     elif new or len(subsets) < len(counts.families):

@@ -16,7 +16,7 @@ from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, encode_statement
 from sqlbn.encode.partitions import AUTO
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.learners.base import Averaging
 from sqlbn.model import prediction_statement
 from sqlbn.preparing import look, prepare
@@ -42,7 +42,8 @@ def fit_statements(
     settings, chosen = split_options(target, learner, options)
     if chosen.method == AUTO:
         raise OptionError(
-            "--discretise auto decides after several fits; name the encoding to see its statements"
+            f"{opt('discretise', 'auto')} decides after several fits; name the encoding to see "
+            "its statements"
         )
     if chosen.bound is not None:
         raise OptionError("bound decides what to count while it counts; without it all is counted")

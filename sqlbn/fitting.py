@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlbn.averaging import (
     affordable_subsets,
 )
-from sqlbn.collecting import REMEDY
+from sqlbn.collecting import remedy
 from sqlbn.counts.room import affordable
 from sqlbn.describing import fit_meta, variables_of, write_variables
 from sqlbn.draft import Draft
@@ -156,4 +156,4 @@ def _check_room(draft: Draft, prepared: Prepared, options: FitOptions) -> None:
     if averaging is not None and averaging.attributes is None:
         affordable_subsets(draft, codes, range(codes.n_attributes), averaging)
     if collecting is not None:
-        affordable(draft, codes, collectable(prepared, collecting).early, REMEDY)
+        affordable(draft, codes, collectable(prepared, collecting).early, remedy())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from sqlbn.errors import ColumnError, OptionError, SourceError
+from sqlbn.errors import ColumnError, OptionError, SourceError, opt
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,11 +32,12 @@ def with_target(data: Any, target: Any) -> tuple[Any, str]:
     if isinstance(target, str):
         return data, target
     if target is None:
-        raise OptionError("give the --target, the column to predict")
+        raise OptionError(f"give the {opt('target')}, the column to predict")
     frame = library(data)
     if frame not in ("pandas", "polars", "pyarrow", "numpy") or not hasattr(data, "shape"):
         raise OptionError(
-            "--target is the name of a column of the data; labels apart go with a data frame, an "
+            f"{opt('target')} is the name of a column of the data; labels apart go with a data "
+            "frame, an "
             "Arrow table or a numpy array: fit(X, y)"
         )
     labels, name = _labels(target), _name(target)
@@ -119,9 +120,9 @@ class Output:
 
     def __init__(self, kind: str, data: Any) -> None:
         if kind not in OUTPUTS:
-            raise OptionError(f"--output {kind!r}: choose arrow, pandas or polars")
+            raise OptionError("choose arrow, pandas or polars", output=kind)
         if kind != "arrow" and importlib.util.find_spec(kind) is None:
-            raise OptionError(f"--output {kind!r} needs {kind}: pip install {kind}")
+            raise OptionError(f"{opt('output', kind)} needs {kind}: pip install {kind}")
         self._kind, self._data = kind, data
         self._keeps = kind == "pandas" and library(data) == "pandas"
         self._place = "row of the frame"

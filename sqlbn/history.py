@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlbn.draft import Draft
-from sqlbn.errors import SourceError
+from sqlbn.errors import SourceError, opt
 from sqlbn.sources import Source
 from sqlbn.urls import is_remote, shown
 
@@ -142,7 +142,7 @@ def check_not_counted(steps: Sequence[Step], files: Sequence[CountedFile]) -> No
         if before.get(file.identity, 0) > 0:
             raise SourceError(
                 f"{file.path!r} is in the model already ({_when(steps, file)}); "
-                "to count it once more: --again"
+                f"to count it once more: {opt('again', True)}"
             )
         before[file.identity] = 1
 
@@ -154,7 +154,7 @@ def check_not_forgotten(steps: Sequence[Step], files: Sequence[CountedFile]) -> 
         if file.identity in before and before[file.identity] <= 0:
             raise SourceError(
                 f"{file.path!r} was taken out already ({_when(steps, file)}); "
-                "to take its rows out once more: --again"
+                f"to take its rows out once more: {opt('again', True)}"
             )
         before[file.identity] = before.get(file.identity, 1) - 1
 

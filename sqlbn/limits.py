@@ -14,18 +14,23 @@ _MOST = 2**63 - 1
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 
 
+class _Shown(str):
+    """A value as it is to be shown."""
+
+    __repr__ = str.__str__
+
+
 def check_whole(option: str, value: int) -> None:
     """An error for a whole number that the engine has no type for."""
     if not -_MOST <= value <= _MOST:
         shown = str(value) if value.bit_length() < 200 else f"{str(value)[:20]}…"
-        raise OptionError(f"--{option.replace('_', '-')} {shown}: give a number of at most 64 bits")
+        raise OptionError("give a number of at most 64 bits", **{option: _Shown(shown)})
 
 
 def check_text(option: str, value: str) -> None:
     """An error for bytes that are no UTF-8, as a shell hands them over: the engine takes none."""
     if _HALF_CHARACTER.search(value):
-        named = f"--{option.replace('_', '-')}"
-        raise OptionError(f"{named} {printable(value[:80])}: that is not UTF-8")
+        raise OptionError("that is not UTF-8", **{option: _Shown(printable(value[:80]))})
 
 
 def read_small_file(path: Path, option: str, most: int) -> bytes:
@@ -33,12 +38,12 @@ def read_small_file(path: Path, option: str, most: int) -> bytes:
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
-            raise OptionError(f"{option} {path}: that is not a file")
+            raise OptionError("that is not a file", **{option: path})
         if found.st_size <= most:
             with path.open("rb") as file:
                 data = file.read(most + 1)  # a file of /proc has no size
             if len(data) <= most:
                 return data
     except OSError as error:
-        raise OptionError(f"{option} {path}: {error.strerror or error}") from error
-    raise OptionError(f"{option} {path}: the file has more than {most:,} bytes")
+        raise OptionError(f"{error.strerror or error}", **{option: path}) from error
+    raise OptionError(f"the file has more than {most:,} bytes", **{option: path})

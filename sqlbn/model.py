@@ -12,7 +12,7 @@ from sqlbn.dialects import DUCKDB
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import BookTables
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import OptionError, StoreError
+from sqlbn.errors import OptionError, StoreError, opt
 from sqlbn.evaluation.losses import Evaluation
 from sqlbn.evaluation.positive import asked_class, positive_class
 from sqlbn.evaluation.scoring import check_input, evaluate_source, require_judged
@@ -179,7 +179,7 @@ class Model:
         `unseen` tells of them).
         """
         if out is not None and output != "arrow":
-            raise OptionError(f"give --out or --output {output!r}, not both")
+            raise OptionError(f"give {opt('out')} or {opt('output', output)}, not both")
         if out is not None:
             self.write_predictions(data, out, progress=progress, **options)
             return Path(out)
@@ -245,7 +245,7 @@ class Model:
         if not source.rescannable:  # looked through for unseen values, then scored
             source = staged(self._engine, source)
         if out is not None and any(is_same(out, file.path) for file in source.files):
-            raise OptionError(f"--out {out} is a file that is read; write to another")
+            raise OptionError(f"{opt('out', out)} is a file that is read; write to another")
         engine, lake = self._engine, self._engine.lake
         source, hidden = scorable(self._spec, source, exclude)
         order = ordering(source, order_by)
@@ -382,7 +382,7 @@ def scorable(
     An error where it cannot be scored.
     """
     given = names_in(as_list(exclude), source.has)
-    left_out = {source.column(name, "--exclude column") for name in given}
+    left_out = {source.column(name, f"{opt('exclude')} column") for name in given}
     needed = {spec.books[v].name.lower() for v in spec.scorer(None).used}
     hidden = [c for c in source.columns if c in left_out and c.lower() in needed]
     columns = {c: t for c, t in source.columns.items() if c not in left_out or c in hidden}
@@ -394,7 +394,7 @@ def scorable(
 def ordering(source: Source, order_by: str | Sequence[str]) -> list[str]:
     """The columns to sort predictions by."""
     names = names_in(as_list(order_by), source.has)
-    return [identifier(source.column(name, "--order-by column")) for name in names]
+    return [identifier(source.column(name, f"{opt('order_by')} column")) for name in names]
 
 
 def scoring_statement(

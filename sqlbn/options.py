@@ -16,10 +16,10 @@ from sqlbn.encode.partitions import (
 )
 from sqlbn.encode.profile import Choices
 from sqlbn.encode.weights import checked_kind
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, command, opt
 from sqlbn.learners import Learner, make_learner
 from sqlbn.learners.base import Smooths
-from sqlbn.learners.registry import smoothed_learners, switch
+from sqlbn.learners.registry import smoothed_learners
 from sqlbn.limits import check_text, check_whole
 from sqlbn.lists import as_list, names_in, possible_names
 from sqlbn.scoring.smoothing import (
@@ -94,20 +94,22 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         if not 1e-300 < self.m < math.inf:
-            raise OptionError(f"--m {self.m}: give a number above 0")
+            raise OptionError("give a number above 0", m=self.m)
         checked_backoff(self.backoff)
         self._check_encoding()
         if self.bins is not None and self.bins < 2:
-            raise OptionError(f"--bins {self.bins}: give at least 2")
+            raise OptionError("give at least 2", bins=self.bins)
         if self.weight is not None and self.weight == self.target:
-            raise OptionError(f"--weight {self.weight}: that is the target")
+            raise OptionError("that is the target", weight=self.weight)
         if self.weight_kind is not None:
             checked_kind(self.weight_kind)
             if self.weight is None:
-                raise OptionError("--weight-kind requires --weight")
+                raise OptionError(f"{opt('weight_kind')} requires {opt('weight')}")
         both = set(names_in(self.categorical)) & set(names_in(self.numeric))
         if both:
-            raise OptionError(f"{sorted(both)[0]!r} cannot be both --categorical and --numeric")
+            raise OptionError(
+                f"{sorted(both)[0]!r} cannot be both {opt('categorical')} and {opt('numeric')}"
+            )
         learner = self.make_learner()
         if self.target == NO_CLASS:
             self._check_classless(learner)
@@ -117,28 +119,33 @@ class FitOptions:
         ):
             size = getattr(self, option)
             if size is not None and size < 1:
-                raise OptionError(f"{switch(option)} {size}: give at least 1 row")
+                raise OptionError("give at least 1 row", **{option: size})
             if size is not None and not useful:
-                raise OptionError(f"{switch(option)} does nothing for the learner {self.learner}")
+                raise OptionError(f"{opt(option)} does nothing for the learner {self.learner}")
         if learner.searching is not None and self.weight is not None:
             raise OptionError(
-                f"--weight is not for the learner {self.learner}: its bounds are about rows that "
+                f"{opt('weight')} is not for the learner {self.learner}: its bounds are about "
+                "rows that "
                 "count alike"
             )
         self._check_bound(learner)
         backs_off = learner.has_backoff and learner.averaging is None
         if not backs_off and self.backoff != "cell":
-            raise OptionError(f"--backoff does nothing for the learner {self.learner}")
+            raise OptionError(f"{opt('backoff')} does nothing for the learner {self.learner}")
         self._check_smoothing(learner)
 
     def _check_classless(self, learner: Learner) -> None:
         """Refuse what needs a class where there is none."""
         if learner.searching is None:
-            raise OptionError(f"the learner {self.learner} needs a target; give --target")
+            raise OptionError(f"the learner {self.learner} needs a target; give {opt('target')}")
         if self.smoothing.is_neutral:
-            raise OptionError("--unseen neutral is about a class; use smoothed without a target")
+            raise OptionError(
+                f"{opt('unseen', 'neutral')} is about a class; use smoothed without a target"
+            )
         if self.method != "ef":
-            raise OptionError(f"--discretise {self.method} needs a target; use ef without one")
+            raise OptionError(
+                f"{opt('discretise', self.method)} needs a target; use ef without one"
+            )
 
     def _check_bound(self, learner: Learner) -> None:
         """Refuse a bound that cannot be kept, or that nothing is decided by."""
@@ -146,14 +153,18 @@ class FitOptions:
             return
         if learner.decider is None:
             raise OptionError(
-                f"--bound does nothing for the learner {self.learner}; it goes with tan, kdb and "
-                "skdb that have parents to find, and with `sqlbn network learn`"
+                f"{opt('bound')} does nothing for the learner {self.learner}; it goes with tan, "
+                "kdb and "
+                f"skdb that have parents to find, and with {command('network learn')}"
             )
         if self.structure_sample is not None:
-            raise OptionError("--bound finds how many rows it needs: leave --structure-sample out")
+            raise OptionError(
+                f"{opt('bound')} finds how many rows it needs: leave {opt('structure_sample')} out"
+            )
         if self.weight is not None:
             raise OptionError(
-                "--bound counts rows, each for one: leave --weight out, or use --structure-sample"
+                f"{opt('bound')} counts rows, each for one: leave {opt('weight')} out, or use "
+                f"{opt('structure_sample')}"
             )
 
     @property
@@ -165,7 +176,7 @@ class FitOptions:
         """Refuse a way of cutting columns that is not known or cannot be chosen."""
         checked_method(self.method, self.bins)
         if self.encodings and self.method != AUTO:
-            raise OptionError("--encodings goes with --discretise auto")
+            raise OptionError(f"{opt('encodings')} requires {opt('discretise', 'auto')}")
         if self.method != AUTO:
             return
         candidates(self.encodings)
@@ -173,7 +184,8 @@ class FitOptions:
         known = learner.has_leave_one_out and smoothing.estimate == "m" and not smoothing.ignores
         if not known:
             raise OptionError(
-                "--discretise auto needs leave-one-out: it goes with nb, tan, kdb, skdb and ande, "
+                f"{opt('discretise', 'auto')} needs leave-one-out: it goes with nb, tan, kdb, "
+                "skdb and ande, "
                 "with m-estimates and missing values as values"
             )
 
@@ -193,15 +205,18 @@ class FitOptions:
             if getattr(self, option) is not None and learner.smooths is None:
                 takers = ", ".join(smoothed_learners())
                 raise OptionError(
-                    f"{switch(option)} is not for the learner {self.learner}; it goes with {takers}"
+                    f"{opt(option)} is not for the learner {self.learner}; it goes with {takers}"
                 )
         smoothing = self.smoothing
         if smoothing.estimate == "laplace" and self.m != 1.0:
             raise OptionError(
-                f"--m {self.m} does nothing with Laplace estimates; use --estimate m with it"
+                f"{opt('m', self.m)} does nothing with Laplace estimates; use "
+                f"{opt('estimate', 'm')} with it"
             )
         if smoothing.ignores and self.backoff != "cell":
-            raise OptionError(f"--missing ignore requires --backoff cell, not {self.backoff}")
+            raise OptionError(
+                f"{opt('missing', 'ignore')} requires {opt('backoff', 'cell')}, not {self.backoff}"
+            )
 
     def make_learner(self) -> Learner:
         """The learner these options ask for."""
@@ -273,19 +288,23 @@ class FitOptions:
     def candidates(self, source: Source) -> list[str]:
         """The columns of a source that may be attributes, in its order; names are checked."""
         asked = self.named("columns", source)
-        chosen = {source.column(c, "--columns") for c in asked} or set(source.columns)
-        left_out = {source.column(c, "--exclude column") for c in self.named("exclude", source)}
+        chosen = {source.column(c, opt("columns")) for c in asked} or set(source.columns)
+        left_out = {
+            source.column(c, f"{opt('exclude')} column") for c in self.named("exclude", source)
+        }
         special = {source.column(self.target, "the target")}
         if self.weight is not None:
             special.add(source.column(self.weight, "the weight"))
         named = {c for c in chosen if c in special} & set(asked)
         if named:
-            raise OptionError(f"--columns names {sorted(named)[0]!r}, the target or the weight")
+            raise OptionError(
+                f"{opt('columns')} names {sorted(named)[0]!r}, the target or the weight"
+            )
         found = [c for c in source.columns if c in chosen - left_out - special]
         for option in ("categorical", "numeric", "keep"):
             for name in self.named(option, source):
-                if source.column(name, f"--{option} column") not in found:
-                    raise OptionError(f"--{option} {name}: the column is not used as an attribute")
+                if source.column(name, f"{opt(option)} column") not in found:
+                    raise OptionError("the column is not used as an attribute", **{option: name})
         return found
 
     def columns_of(self, source: Source) -> list[str]:
@@ -323,7 +342,7 @@ def fit_options(target: str, options: dict[str, Any]) -> FitOptions:
         if key not in known:
             raise OptionError(f"there is no option {key!r}; there is {', '.join(sorted(known))}")
     if not isinstance(options.get("weight"), str | None):
-        raise OptionError("--weight is the name of a column: put the weights into the data")
+        raise OptionError(f"{opt('weight')} is the name of a column: put the weights into the data")
     for key, value in options.items():
         if isinstance(value, int):
             check_whole(key, value)

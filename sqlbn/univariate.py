@@ -16,9 +16,8 @@ from sqlbn.encode.categories import category_numbers
 from sqlbn.encode.codebook import Codebook, categories_join_sql, code_sql, column_sql
 from sqlbn.encode.partitions import AUTO
 from sqlbn.encode.variables import PartCounts, Variable, variable_of
-from sqlbn.errors import ColumnError, OptionError
+from sqlbn.errors import ColumnError, OptionError, opt
 from sqlbn.frames import with_target
-from sqlbn.learners.registry import switch
 from sqlbn.preparing import Prepared, look
 from sqlbn.preparing import prepare as prepare_columns
 from sqlbn.progress import ConsoleProgress, Progress
@@ -117,9 +116,11 @@ def prepare(
     data, target = with_target(data, target)
     for key in options:
         if key not in DATA_OPTIONS:
-            raise OptionError(f"{switch(key)} is not for prepare, which learns no model")
+            raise OptionError(f"{opt(key)} is not for prepare, which learns no model")
     if options.get("discretise") == AUTO:
-        raise OptionError("--discretise auto needs a learner; prepare takes ef, mdl or modl")
+        raise OptionError(
+            f"{opt('discretise', 'auto')} needs a learner; prepare takes ef, mdl or modl"
+        )
     given = {"discretise": DEFAULT_METHOD if options.get("bins") is None else "ef", **options}
     settings, chosen = split_options(target, "nb", given)
     progress = progress or (Progress() if quiet else ConsoleProgress())

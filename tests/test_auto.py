@@ -459,7 +459,7 @@ def test_rows_that_come_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"learner": "snb"}, "needs leave-one-out"),
         ({"learner": "nb", "estimate": "laplace"}, "needs leave-one-out"),
         ({"learner": "kdb", "missing": "ignore"}, "needs leave-one-out"),
-        ({"learner": "nb", "bins": 7}, "bins goes with discretise='ef'"),
+        ({"learner": "nb", "bins": 7}, "bins requires discretise='ef'"),
         ({"learner": "nb", "encodings": "ef:5,best"}, "encodings='best'"),
         ({"learner": "nb", "encodings": "mdl:5"}, "encodings='mdl:5'"),
         ({"learner": "nb", "encodings": "ef:-5"}, "encodings='ef:-5'"),
@@ -467,7 +467,7 @@ def test_rows_that_come_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"learner": "nb", "encodings": ""}, "encodings=''"),
         ({"learner": "nb", "encodings": "ef:x"}, "encodings='ef:x'"),
         ({"learner": "nb", "encodings": "auto"}, "encodings='auto'"),
-        ({"learner": "nb", "discretise": "ef", "encodings": "mdl"}, "goes with discretise='auto'"),
+        ({"learner": "nb", "discretise": "ef", "encodings": "mdl"}, "requires discretise='auto'"),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
 )
@@ -527,4 +527,4 @@ def test_the_program(run: Run, tmp_path: Path) -> None:
     assert "by leave-one-out on 400 rows" in said.stdout + said.stderr
     wrong = run("fit", *words, "--bins", "4")
     assert (wrong.returncode, wrong.stdout) == (1, "")
-    assert "--bins goes with --discretise ef" in wrong.stderr
+    assert "--bins requires --discretise ef" in wrong.stderr

@@ -55,7 +55,7 @@ def export(
     takes to score rows; BIF and PMML have the models that they can say.
     """
     if out is not None:
-        check_folder(out, "--out")
+        check_folder(out, "out")
     with api.load(store, name) as model:
         found = model.export(
             out, format=format, dialect=dialect, table=table, key=listed(key), view=view, name=name

@@ -128,7 +128,7 @@ def export(
     """Write a network as a .bif file, gzipped where the name ends in .gz."""
     if not out.name.lower().endswith((".bif", ".bif.gz")):
         raise OptionError(f"--out {out}: the name must end in .bif or .bif.gz")
-    check_folder(out, "--out")
+    check_folder(out, "out")
     network = read_network(bif, store, name).network
     write_bif(network, out)
     _report(network, out, "written to", as_json)

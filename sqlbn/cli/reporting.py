@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn, ParamSpec, TypeVar
 
 from sqlbn.cli.state import STATE
-from sqlbn.cli.text import echo
+from sqlbn.cli.text import ShellSpelling, echo
 from sqlbn.display import printable
-from sqlbn.errors import SqlbnError
+from sqlbn.errors import SqlbnError, spelling
 from sqlbn.limits import check_text, check_whole
-from sqlbn.spelling import SHELL, spoken
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +26,7 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            with spoken(SHELL):
+            with spelling(ShellSpelling()):
                 try:
                     _check_values(kwargs)
                     found = command(*args, **kwargs)

@@ -6,6 +6,7 @@ and what other programs read as it is, by `echo_data`.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -58,3 +59,33 @@ def _text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:,.0f}" if value.is_integer() and abs(value) >= 1 else f"{value:.6f}"
     return f"{value:,}" if isinstance(value, int) else printable(str(value))
+
+
+class ShellSpelling:
+    """Options and commands as one types them.
+
+    >>> spell = ShellSpelling()
+    >>> spell.option("kmax", 0), spell.option("min_count"), spell.option("replace", True)
+    ('--kmax 0', '--min-count', '--replace')
+    """
+
+    def option(self, name: str, *value: object) -> str:
+        """Dashes before the name; behind it the value, in quotes where it is not one word."""
+        shown = "--" + _FLAGS.get(name, name).replace("_", "-")
+        if not value or value[0] is True:
+            return shown
+        return f"{shown} {_word(value[0])}"
+
+    def command(self, name: str) -> str:
+        """What to type."""
+        return f"`sqlbn {name}`"
+
+
+# Options whose flag is not their name.
+_FLAGS = {"other_store": "from"}
+
+
+def _word(value: object) -> str:
+    text = str(value)
+    plain = bool(text) and text.isprintable() and not any(sign in text for sign in " '\"")
+    return text if plain or not isinstance(value, str | os.PathLike) else repr(text)

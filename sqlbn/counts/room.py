@@ -9,7 +9,7 @@ from sqlbn.counts.cover import Family
 from sqlbn.counts.subsets import readable_bytes, subset_cost
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 
 
 def affordable(draft: Draft, encoded: Encoded, subsets: Sequence[Family], remedy: str) -> None:
@@ -18,7 +18,7 @@ def affordable(draft: Draft, encoded: Encoded, subsets: Sequence[Family], remedy
     if cost.n_bytes > room:
         raise OptionError(
             f"{cost}, but {readable_bytes(room)} of disk may be used: {remedy}, "
-            "or raise --disk-limit"
+            f"or raise {opt('disk_limit')}"
         )
 
 

@@ -25,7 +25,7 @@ from sqlbn.encode.value_classes import Array, Labelled, numeric_counts
 from sqlbn.encode.variables import PartCounts, Variable, variable_of
 from sqlbn.encode.weights import Weights
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import ColumnError, NoRowsError
+from sqlbn.errors import ColumnError, NoRowsError, opt
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
@@ -77,7 +77,7 @@ def learn_classes(
     if len(found) > MAX_CLASSES:
         raise ColumnError(
             f"the target {target!r} has more than {MAX_CLASSES:,} different values; "
-            "choose a column with classes, or group its values with --query"
+            f"choose a column with classes, or group its values with {opt('query')}"
         )
     classes = [(str(value), n) for _, value, n in found]
     names = tuple(value for value, _ in classes)

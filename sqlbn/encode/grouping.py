@@ -14,7 +14,7 @@ from sqlbn.encode.codebook import Codebook, column_sql, comparable
 from sqlbn.encode.supervised.modl_groups import modl_groups
 from sqlbn.encode.value_classes import Array, Labelled
 from sqlbn.encode.variables import PartCounts, Variable, variable_of
-from sqlbn.errors import SqlbnWarning
+from sqlbn.errors import SqlbnWarning, opt
 from sqlbn.templates import render
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _by_value(rows: Labelled, statement: str, group: Array) -> pa.Table | None:
 def _warn_many(name: str) -> None:
     warnings.warn(
         f"{name} has too many values by class to be grouped in memory; they stay as they are "
-        "(raise --memory-limit, or --exclude it)",
+        f"(raise {opt('memory_limit')}, or {opt('exclude')} it)",
         SqlbnWarning,
         stacklevel=2,
     )

@@ -15,7 +15,7 @@ import numpy as np
 from sqlbn.encode.supervised.mdl import mdl_partition
 from sqlbn.encode.supervised.modl import cuts_at, modl_partition
 from sqlbn.encode.value_classes import ValueClasses
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.lists import as_list, names_in
 
 METHODS = ("ef", "mdl", "modl")
@@ -60,9 +60,9 @@ def candidates(given: str | Sequence[str] = ()) -> list[Discretisation]:
     for word in names_in(as_list(given or ENCODINGS)):
         method, _, bins = word.strip().partition(":")
         if method not in METHODS or (bins and (method != "ef" or not bins.isdigit())):
-            raise OptionError(f"--encodings {word.strip()!r}: write for example {ENCODINGS}")
+            raise OptionError(f"write for example {ENCODINGS}", encodings=word.strip())
         if bins and int(bins) < 2:
-            raise OptionError(f"--encodings {word.strip()!r}: give at least 2 intervals")
+            raise OptionError("give at least 2 intervals", encodings=word.strip())
         found.append(Discretisation(method, int(bins) if bins else DEFAULT_BINS))
     return list(dict.fromkeys(found))
 
@@ -70,9 +70,11 @@ def candidates(given: str | Sequence[str] = ()) -> list[Discretisation]:
 def checked_method(method: str, bins: int | None) -> str:
     """The method where it is known and goes with the number of bins."""
     if method not in (*METHODS, AUTO):
-        raise OptionError(f"--discretise {method}: choose {', '.join((*METHODS, AUTO))}")
+        raise OptionError(f"choose {', '.join((*METHODS, AUTO))}", discretise=method)
     if bins is not None and method != "ef":
-        raise OptionError(f"--bins goes with --discretise ef; {method} finds their number itself")
+        raise OptionError(
+            f"{opt('bins')} requires {opt('discretise', 'ef')}; {method} finds their number itself"
+        )
     return method
 
 

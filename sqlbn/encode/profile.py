@@ -10,7 +10,7 @@ from sqlbn.dialects import Dialect
 from sqlbn.encode.codebook import Kind
 from sqlbn.encode.types import TypeGroup, type_group
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import ColumnError, SqlbnWarning
+from sqlbn.errors import ColumnError, SqlbnWarning, opt
 from sqlbn.lists import quoted_name
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
@@ -90,9 +90,9 @@ def warn_left_out(what: str, names: Collection[str]) -> None:
         listed = ", ".join(sorted(names))
         shown = ",".join(map(quoted_name, sorted(names)[:3])) + (",…" if len(names) > 3 else "")
         warnings.warn(
-            f"left out, they look {what}: {listed} (to use them: --keep {shown!r})"
+            f"left out, they look {what}: {listed} (to use them: {opt('keep', shown)})"
             if what.startswith("like")
-            else f"left out, they are {what}: {listed} (to use them: --keep {shown!r})",
+            else f"left out, they are {what}: {listed} (to use them: {opt('keep', shown)})",
             SqlbnWarning,
             stacklevel=2,
         )
@@ -103,7 +103,7 @@ def _supported(profiles: list[ColumnProfile]) -> list[ColumnProfile]:
         if profile.group == "other":
             warnings.warn(
                 f"left out: {profile.name} has type {profile.sql_type[:60]}, which cannot be an "
-                "attribute (cast it in a view or with --query)",
+                f"attribute (cast it in a view or with {opt('query')})",
                 SqlbnWarning,
                 stacklevel=2,
             )
@@ -193,8 +193,8 @@ def _kind(profile: ColumnProfile, choices: Choices) -> Kind:
     if profile.name in choices.numeric:
         if profile.group in ("text", "boolean"):
             raise ColumnError(
-                f"--numeric {profile.name}: the column is {profile.sql_type}, not a number; "
-                "cast it with --query or leave it categorical"
+                f"{opt('numeric', profile.name)}: the column is {profile.sql_type}, not a number; "
+                f"cast it with {opt('query')} or leave it categorical"
             )
         return "numeric"
     if profile.group in ("text", "boolean"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import ColumnError, OptionError
+from sqlbn.errors import ColumnError, OptionError, opt
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
 from sqlbn.templates import render
@@ -51,7 +51,7 @@ def checked_kind(name: str) -> WeightKind:
     for kind in get_args(WeightKind):
         if kind == name:
             return kind  # type: ignore[no-any-return]
-    raise OptionError(f"--weight-kind {name}: choose {' or '.join(get_args(WeightKind))}")
+    raise OptionError(f"choose {' or '.join(get_args(WeightKind))}", weight_kind=name)
 
 
 def check_weights(
@@ -79,18 +79,19 @@ def check_weights(
     )
     if bad:
         raise ColumnError(
-            f"--weight {column}: {bad:,} rows have a negative, missing or infinite weight; "
+            f"{opt('weight', column)}: {bad:,} rows have a negative, missing or infinite weight; "
             "weights must be numbers from 0"
         )
     bits = 52 - int(ceiling).bit_length()
     if bits < 0:
         raise ColumnError(
-            f"--weight {column}: the weights add up to more than 2^52; scale them down"
+            f"{opt('weight', column)}: the weights add up to more than 2^52; scale them down"
         )
     if kind == "frequency" and partial:
         raise ColumnError(
-            f"--weight {column}: {partial:,} rows have a weight that is not a whole number, but "
-            "frequencies stand for so many equal rows; fit with --weight-kind importance"
+            f"{opt('weight', column)}: {partial:,} rows have a weight that is not a whole "
+            "number, but "
+            f"frequencies stand for so many equal rows; fit with {opt('weight_kind', 'importance')}"
         )
     found = checked_kind(kind) if kind else "importance" if partial else "frequency"
     return Weights(column, bits if most_bits is None else min(bits, most_bits), found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.leftovers import RunFolder, sweep
 
 
@@ -30,7 +30,7 @@ class Scratch:
                 told = getattr(error, "strerror", None) or str(error)
                 raise OptionError(
                     f"cannot write to the temporary folder {str(self._parent or '')!r}: "
-                    f"{told}; give another with --temp-dir"
+                    f"{told}; give another with {opt('temp_dir')}"
                 ) from error
         return self._folder.path
 

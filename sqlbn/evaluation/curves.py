@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.evaluation.dealing import PLACE, deal
 from sqlbn.evaluation.folds import fit_and_evaluate
 from sqlbn.evaluation.losses import without_nan
 from sqlbn.evaluation.positive import positive_of_rows
 from sqlbn.learners import ALIASES, LEARNERS
-from sqlbn.learners.registry import switch, takes
+from sqlbn.learners.registry import takes
 from sqlbn.options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.sources import Source
@@ -67,9 +67,9 @@ def named_learner(text: str, options: FitOptions, given: Mapping[str, Any]) -> F
     name, _, number = text.partition(":")
     if name not in (*LEARNERS, *ALIASES) or (number and not number.isdigit()):
         known = ", ".join([*LEARNERS, *ALIASES])
-        raise OptionError(f"--learners {text!r}: write {known}, with a number as in kdb:3")
+        raise OptionError(f"write {known}, with a number as in kdb:3", learners=text)
     if number and name not in ("kdb", "skdb", "ande"):
-        raise OptionError(f"--learners {text!r}: {name} takes no number")
+        raise OptionError(f"{name} takes no number", learners=text)
     depth = int(number) if number else None
     own = {key: value for key, value in given.items() if takes(name, key)}
     if depth is not None:
@@ -95,14 +95,14 @@ def learning_curves(
     chosen = {text: named_learner(text, options, given) for text in learners}
     for option in given:
         if not any(takes(text.partition(":")[0], option) for text in learners):
-            raise OptionError(f"{switch(option)} is for none of the learners {', '.join(learners)}")
+            raise OptionError(f"{opt(option)} is for none of the learners {', '.join(learners)}")
     reduced = {text: learner.of_used_columns() for text, learner in chosen.items()}
     rows = int(engine.lake.row(source.select("count(*)"))[0])
     test_rows = min(MOST_TEST_ROWS, max(1, rows // 10))
     if max(sizes) > rows - test_rows:
         raise OptionError(
-            f"--sizes {max(sizes):,}: of {rows:,} rows {test_rows:,} are for testing; "
-            f"give at most {rows - test_rows:,}"
+            f"of {rows:,} rows {test_rows:,} are for testing; give at most {rows - test_rows:,}",
+            sizes=max(sizes),
         )
     found: dict[tuple[str, int], list[dict[str, float]]] = {}
     positive: str | None = None

@@ -47,14 +47,14 @@ def cross_validate(
 ) -> tuple[Evaluation, list[Evaluation]]:
     """All rows predicted once, by a model that has not seen their fold; pooled, and by fold."""
     if folds < 2:
-        raise OptionError(f"--folds {folds}: give at least 2")
+        raise OptionError("give at least 2", folds=folds)
     with progress.stage("folds", f"dealing rows to {folds} folds"):
         dealt, _ = deal(engine, source, options, engine.settings.seed, stratified=True)
         positive = positive_of_rows(engine, dealt, options, asked)
     rows = int(engine.lake.row(dealt.select("count(*)"))[0])
     if folds > rows:
         raise OptionError(
-            f"--folds {folds}: {source.label} has {rows:,} rows; give at most as many folds"
+            f"{source.label} has {rows:,} rows; give at most as many folds", folds=folds
         )
     options = options.of_used_columns()
     parts = [

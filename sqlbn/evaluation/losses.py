@@ -117,7 +117,7 @@ HIGHER_IS_BETTER = ("mcc", "accuracy", "auc")
 def check_measure(name: str) -> None:
     """An error that lists the names there are."""
     if name not in MEASURES:
-        raise OptionError(f"--measure {name}: choose one of {', '.join(MEASURES)}")
+        raise OptionError(f"choose one of {', '.join(MEASURES)}", measure=name)
 
 
 def without_nan(losses: dict[str, float]) -> dict[str, float | None]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlbn.encode.books import learn_classes
 from sqlbn.encode.weights import check_weights
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.options import FitOptions
 from sqlbn.sources import Source
 
@@ -45,7 +45,7 @@ def check_class(asked: str, classes: Sequence[str]) -> None:
     if asked not in classes:
         named = ", ".join(map(repr, classes[:_MOST_NAMED]))
         more = ", …" if len(classes) > _MOST_NAMED else ""
-        raise OptionError(f"--positive {asked!r} is no class; there is {named}{more}")
+        raise OptionError(f"{opt('positive', asked)} is no class; there is {named}{more}")
 
 
 def positive_of_rows(

@@ -12,7 +12,7 @@ from sqlbn.encode.codebook import Codebook, is_never_boolean
 from sqlbn.encode.types import check_same_values
 from sqlbn.encode.weights import check_weights
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import ColumnError, SqlbnWarning
+from sqlbn.errors import ColumnError, SqlbnWarning, opt
 from sqlbn.evaluation.losses import Evaluation, from_sums
 from sqlbn.evaluation.ranking import Ranking, kept, rank
 from sqlbn.scoring.names import RESERVED
@@ -144,5 +144,5 @@ def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
         if name.lower() in taken or name.lower().startswith(RESERVED):
             raise ColumnError(
                 f"the input already has a column {name!r}, which the prediction adds; "
-                f"leave it out with --exclude {name!r}"
+                f"leave it out with {opt('exclude', name)}"
             )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from sqlbn.draft import Draft
-from sqlbn.errors import ExportError, OptionError
+from sqlbn.errors import ExportError, OptionError, opt
 from sqlbn.exporting.document import document_pieces
 from sqlbn.exporting.pmml import pmml_pieces
 from sqlbn.exporting.script import Script
@@ -57,10 +57,10 @@ def export_pieces(
 ) -> Iterator[str]:
     """The text of a model in a format, in pieces."""
     if format not in get_args(Format):
-        raise OptionError(f"--format {format}: choose {', '.join(get_args(Format))}")
+        raise OptionError(f"choose {', '.join(get_args(Format))}", format=format)
     given = [option for option in _OF_SQL if options.get(option)]
     if format != "sql" and given:
-        raise OptionError(f"--{given[0]} goes with --format sql")
+        raise OptionError(f"{opt(given[0])} requires {opt('format', 'sql')}")
     if format == "json":
         return document_pieces(draft, spec)
     if format == "pmml":
@@ -76,7 +76,7 @@ def export_pieces(
 
 def write_pieces(pieces: Iterator[str], out: Path) -> None:
     """The pieces in a file, which is whole or not there."""
-    check_folder(out, "--out")
+    check_folder(out, "out")
     try:
         with replacing(out) as part, part.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(pieces)

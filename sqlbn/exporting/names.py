@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from sqlbn.errors import ExportError
+from sqlbn.errors import ExportError, opt
 from sqlbn.exporting.targets import Target
 from sqlbn.scoring.names import RESERVED
 
@@ -58,7 +58,7 @@ def check_columns(carried: Sequence[str], results: Sequence[str], target: Target
         if name.lower() in taken or name.lower().startswith(RESERVED):
             raise ExportError(
                 f"the script would have two columns {name!r}, one of the input and one of the "
-                "prediction; choose others of the input with --key"
+                f"prediction; choose others of the input with {opt('key')}"
             )
         if target.names is not None and len(name.encode()) > target.names:
             raise ExportError(

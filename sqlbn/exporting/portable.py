@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlbn.dialects import Dialect
 from sqlbn.encode.types import type_group
-from sqlbn.errors import ExportError
+from sqlbn.errors import ExportError, opt
 from sqlbn.exporting.targets import Target
 from sqlbn.quoting import literal
 
@@ -93,7 +93,7 @@ class PortableDialect(Dialect):
         except OverflowError:
             raise ExportError(
                 "a column of dates is cut before the year 1 or after the year 9999, which SQL "
-                "scripts have no words for; cut it otherwise, or --exclude it"
+                f"scripts have no words for; cut it otherwise, or {opt('exclude')} it"
             ) from None
         upper = sql_type.upper()
         if upper == "DATE":

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlbn import __version__
 from sqlbn.draft import Draft
-from sqlbn.errors import ExportError
+from sqlbn.errors import ExportError, opt
 from sqlbn.exporting.names import check_columns, probability_columns, table_prefix
 from sqlbn.exporting.portable import INPUT, TURNS_TABLE, PortableDialect
 from sqlbn.exporting.targets import Target
@@ -51,7 +51,8 @@ class Script:
         carried = tuple(dict.fromkeys(key)) or tuple(self._spec.books[v].name for v in scorer.used)
         if not carried:
             raise ExportError(
-                "the model looks at no attribute; name a column of the input table with --key"
+                "the model looks at no attribute; name a column of the input table with "
+                f"{opt('key')}"
             )
         results = probability_columns(scorer.probability_columns, self._target)
         check_columns(carried, results, self._target)
@@ -151,7 +152,8 @@ class Script:
 def _check_text(value: str) -> None:
     if "\x00" in value:
         raise ExportError(
-            f"the value {value!r} holds a NUL character, which no script can; use --format json"
+            f"the value {value!r} holds a NUL character, which no script can; use "
+            f"{opt('format', 'json')}"
         )
 
 

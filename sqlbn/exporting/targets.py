@@ -74,5 +74,5 @@ TARGETS = {
 def target_of(name: str) -> Target:
     """The database of that name, or an error that lists them."""
     if name not in TARGETS:
-        raise OptionError(f"--dialect {name}: choose {', '.join(TARGETS)}")
+        raise OptionError(f"choose {', '.join(TARGETS)}", dialect=name)
     return TARGETS[name]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from sqlbn.errors import ExportError, OptionError
+from sqlbn.errors import ExportError, OptionError, opt
 from sqlbn.exporting.portable import INPUT
 from sqlbn.exporting.targets import Target
 
@@ -44,7 +44,7 @@ def sqlglot() -> Any:
     try:
         import sqlglot as found
     except ImportError:
-        raise ExportError(f"--format sql needs sqlglot; {_REMEDY}") from None
+        raise ExportError(f"{opt('format', 'sql')} needs sqlglot; {_REMEDY}") from None
     return found
 
 
@@ -68,9 +68,9 @@ class Translator:
         query = read[0] if len(read) == 1 else exp.Select()
         found = query.args["from_"].this if _said(query) == {"expressions", "from_"} else None
         if not isinstance(found, exp.Table) or not _said(found) <= {"this", "db", "catalog"}:
-            raise OptionError(f"--table {table}: that is no name of a table; quote its odd parts")
+            raise OptionError("that is no name of a table; quote its odd parts", table=table)
         if not isinstance(found.this, exp.Identifier):
-            raise OptionError(f"--table {table}: that is no table, but a function")
+            raise OptionError("that is no table, but a function", table=table)
         for part in found.find_all(exp.Identifier):
             Dialect.get_or_raise(self._target.name).normalize_identifier(part)
             part.set("quoted", True)
@@ -121,7 +121,7 @@ class Translator:
         if own is None:
             raise ExportError(
                 f"{target.name} has no type {kind}, which a column of the model has; "
-                "--exclude it, or use another --dialect"
+                f"{opt('exclude')} it, or use another {opt('dialect')}"
             )
         return exp.DataType.build(own, dialect=target.name) if own else node
 

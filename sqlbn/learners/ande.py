@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.learners.base import Averaging, Learner, Selection, Smooths, checked_loss
 from sqlbn.structure.information import Information
 from sqlbn.structure.parents import Structure, no_parents
@@ -43,17 +43,17 @@ class Ande(Learner):
         loss: str | None = None,
     ) -> None:
         if n not in (1, 2):
-            raise OptionError(f"--n {n}: choose 1 or 2")
+            raise OptionError("choose 1 or 2", n=n)
         if min_count is not None and not subsumption:
-            raise OptionError("--min-count goes with --subsumption")
+            raise OptionError(f"{opt('min_count')} requires {opt('subsumption', True)}")
         if min_count is not None and min_count < 0:
-            raise OptionError(f"--min-count {min_count}: give 0 or more rows")
+            raise OptionError("give 0 or more rows", min_count=min_count)
         if attributes is not None and attributes < 1:
-            raise OptionError(f"--attributes {attributes}: keep at least 1")
+            raise OptionError("keep at least 1", attributes=attributes)
         if select not in (None, "attributes"):
-            raise OptionError(f"--select {select}: ande can choose attributes, and nothing else")
+            raise OptionError("ande can choose attributes, and nothing else", select=select)
         if loss is not None and select is None:
-            raise OptionError("--loss goes with --select attributes")
+            raise OptionError(f"{opt('loss')} requires {opt('select', 'attributes')}")
         threshold = MIN_COUNT if min_count is None else min_count
         self._averaging = Averaging(n, weighted, threshold if subsumption else None, attributes)
         self._selection = (

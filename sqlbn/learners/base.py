@@ -180,7 +180,7 @@ class Learner(ABC):
     def check(self, names: Sequence[str]) -> None:
         """An error where an option names an attribute that is not there."""
         if self.named is not None:
-            position_of(self.named, names, "--superparent")
+            position_of(self.named, names, "superparent")
 
     def chosen(self, info: Information, structure: Structure) -> dict[str, Any]:
         """What is worth noting of a structure in the model's meta table."""
@@ -200,4 +200,4 @@ def checked_loss(name: str) -> Loss:
     for loss in LOSSES:
         if loss == name:
             return loss
-    raise OptionError(f"--loss {name}: choose one of {', '.join(LOSSES)}")
+    raise OptionError(f"choose one of {', '.join(LOSSES)}", loss=name)

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from sqlbn.errors import OptionError, SqlbnWarning
+from sqlbn.errors import OptionError, SqlbnWarning, opt
 from sqlbn.learners.base import Architecture, Collecting, Learner, Smooths
 from sqlbn.structure.given import given_terms, read_given
 from sqlbn.structure.information import Information
@@ -33,7 +33,7 @@ class Collection(Learner):
         given_terms(self._collecting.given, names)
         if not self._collecting.given:
             warnings.warn(
-                "a collection without parent sets is naive Bayes; name some by --parents FILE.toml",
+                f"a collection without parent sets is naive Bayes; name some by {opt('parents')}",
                 SqlbnWarning,
                 stacklevel=2,
             )
@@ -61,7 +61,7 @@ class _Architecture(Learner):
         superparent: str | None = None,
     ) -> None:
         if parents_from_first is not None and parents_from_first < 1:
-            raise OptionError(f"--parents-from-first {parents_from_first}: give at least 1")
+            raise OptionError("give at least 1", parents_from_first=parents_from_first)
         self._collecting = Collecting(
             self.architecture,
             order=checked_order(order),

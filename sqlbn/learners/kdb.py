@@ -24,7 +24,7 @@ class Kdb(Learner):
 
     def __init__(self, k: int = 2) -> None:
         if k < 0:
-            raise OptionError(f"--k {k}: give 0 or more parents")
+            raise OptionError("give 0 or more parents", k=k)
         self.k = k
 
     def families(self, d: int) -> list[Family]:

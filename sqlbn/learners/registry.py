@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.learners.ande import ALIASES, Ande
 from sqlbn.learners.base import Learner
 from sqlbn.learners.collections import Collection, Fanc, Spc, Spcr, Tc
@@ -81,7 +81,7 @@ def make_learner(name: str, **options: Any) -> Learner:
     given = {key: value for key, value in options.items() if value is not None}
     if name in ALIASES:
         for key in ALIASES[name].keys() & given.keys():
-            raise OptionError(f"{switch(key)} is already said by the name {name}; use ande")
+            raise OptionError(f"{opt(key)} is already said by the name {name}; use ande")
         name, given = "ande", {**given, **ALIASES[name]}
     if name not in LEARNERS:
         known = ", ".join([*LEARNERS, *ALIASES])
@@ -90,7 +90,7 @@ def make_learner(name: str, **options: Any) -> Learner:
         if key not in _TAKES[name]:
             takers = [n for n, keys in _TAKES.items() if key in keys]
             raise OptionError(
-                f"{switch(key)} is not for the learner {name}; it goes with {', '.join(takers)}"
+                f"{opt(key)} is not for the learner {name}; it goes with {', '.join(takers)}"
             )
     return _MAKERS[name](**given)
 

@@ -19,9 +19,9 @@ class Skdb(Kdb):
 
     def __init__(self, kmax: int = 5, select: str = "both", loss: str = "rmse") -> None:
         if kmax < 0:
-            raise OptionError(f"--kmax {kmax}: give 0 or more parents")
+            raise OptionError("give 0 or more parents", kmax=kmax)
         if select not in get_args(Select):
-            raise OptionError(f"--select {select}: choose both, attributes or k")
+            raise OptionError("choose both, attributes or k", select=select)
         super().__init__(kmax)
         self._selection = Selection(
             ks=[kmax] if select == "attributes" else range(kmax + 1),

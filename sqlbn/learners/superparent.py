@@ -55,7 +55,7 @@ class SuperParent(Learner):
     def _center(self, info: Information) -> int:
         if self.named is None:
             return best_super_parent(info)
-        return position_of(self.named, info.names, "--superparent")
+        return position_of(self.named, info.names, "superparent")
 
     def options(self) -> dict[str, Any]:
         return {"superparent": self.superparent, "order": self.order}

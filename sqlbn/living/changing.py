@@ -12,7 +12,7 @@ from sqlbn.counts.subsets import SubsetCounts
 from sqlbn.describing import program_meta, variables_of, write_variables
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded, discard
-from sqlbn.errors import NoRowsError, SourceError, StoreError
+from sqlbn.errors import NoRowsError, SourceError, StoreError, opt
 from sqlbn.history import (
     FILES,
     HISTORY,
@@ -147,7 +147,8 @@ def merge(model: LivingModel, other: LivingModel, again: bool, progress: Progres
         for file in here:
             if file.identity in in_both:
                 raise SourceError(
-                    f"both models hold the rows of {file.path!r}; to count them twice: --again"
+                    f"both models hold the rows of {file.path!r}; to count them twice: "
+                    f"{opt('again', True)}"
                 )
 
     def change(new: Draft, rows_draft: Draft) -> tuple[Step, Rebuilt]:
@@ -325,7 +326,7 @@ def _check_fillable(parts: Sequence[Part], sets: Sequence[tuple[int, ...]]) -> N
     if not all(part.covers(family) for part in parts for family in sets):
         raise StoreError(
             "the two models have different parents, and counts of these cannot be added up: "
-            "fit one with --like the other --same-structure"
+            f"fit one with {opt('like')} the other {opt('same_structure', True)}"
         )
 
 
@@ -371,7 +372,7 @@ def _check_mergeable(model: LivingModel, other: LivingModel) -> None:
     """An error where the counts of two models do not mean the same."""
     one, two = model.spec, other.spec
     names = [[b.name for b in spec.books] for spec in (one, two)]
-    remedy = "fit one with --like the other"
+    remedy = f"fit one with {opt('like')} the other"
     if one.target.name != two.target.name:
         raise StoreError(f"the models predict {told(one.target.name)} and {told(two.target.name)}")
     if names[0] != names[1]:
@@ -404,7 +405,8 @@ def _check_same_unseen(one: ModelSpec, two: ModelSpec) -> None:
     a, b = one.smoothing.unseen, two.smoothing.unseen
     if a != b:
         raise StoreError(
-            f"unseen values are {a} in one model and {b} in the other: fit one with --unseen of "
+            f"unseen values are {a} in one model and {b} in the other: fit one with "
+            f"{opt('unseen')} of "
             "the other"
         )
 

@@ -15,7 +15,7 @@ from sqlbn.draft import Draft
 from sqlbn.encode.books import class_codebook, numeric_book, write_parts
 from sqlbn.encode.categories import categorical_books, create_categories
 from sqlbn.encode.codebook import BookTables, Codebook
-from sqlbn.errors import SourceError, StoreError
+from sqlbn.errors import SourceError, StoreError, opt
 from sqlbn.living.recoding import Array, Recoding
 from sqlbn.preparing import write_classes
 from sqlbn.quoting import literals
@@ -161,7 +161,7 @@ def _check_groups(draft: Draft, found: str) -> None:
     if other:
         raise StoreError(
             f"the models put the values of {other[0][0]!r} into different groups: "
-            "fit one with --like the other"
+            f"fit one with {opt('like')} the other"
         )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import ColumnError, OptionError, StoreError
+from sqlbn.errors import ColumnError, OptionError, StoreError, opt
 from sqlbn.history import condition_of
 from sqlbn.living.changing import Change, Changed, forget, merge, update
 from sqlbn.living.models import LivingModel
@@ -52,9 +52,10 @@ def change_rows(
             trained=model.spec.trained(of_all=True),
         )
     except ColumnError as error:
-        if own and where is not None and f"--where {where!r}" in error.args[0]:
+        if own and where is not None and opt("where", where) in error.args[0]:
             raise ColumnError(
-                f"the model's own condition, which its fit had: {error}; give --where for these "
+                f"the model's own condition, which its fit had: {error}; give {opt('where')} for "
+                "these "
                 "rows"
             ) from error
         raise

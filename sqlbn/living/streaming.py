@@ -72,9 +72,9 @@ class StreamOptions:
         check_whole("batch", self.batch)
         check_whole("window", self.window or 0)
         if self.batch < 1:
-            raise OptionError(f"--batch {self.batch}: give at least 1 row")
+            raise OptionError("give at least 1 row", batch=self.batch)
         if self.window is not None and self.window < self.batch:
-            raise OptionError(f"--window {self.window}: give at least a batch, {self.batch} rows")
+            raise OptionError(f"give at least a batch, {self.batch} rows", window=self.window)
 
 
 class Stream:

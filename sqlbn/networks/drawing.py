@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.networks.bif import write_bif
 from sqlbn.networks.network import Network
 from sqlbn.networks.random_networks import CLASS, RandomModel, random_network, with_irrelevant
@@ -60,7 +60,7 @@ def sample(
     is_there = bif is not None or store is not None or name is not None
     if is_there == (random is not None):
         raise OptionError(
-            "give one of --bif FILE, --store FILE --name NAME and --random nb|tan|ban"
+            f"give one of {opt('bif')}, {opt('store')} with {opt('name')}, and {opt('random')}"
         )
     if is_there:
         _check_given(given, irrelevant, target, spoiled)
@@ -68,7 +68,9 @@ def sample(
         network, target = found.network, target or found.target
     else:
         if target is not None:
-            raise OptionError(f"--target is for --bif: the class of a random network is {CLASS!r}")
+            raise OptionError(
+                f"{opt('target')} is for {opt('bif')}: the class of a random network is {CLASS!r}"
+            )
         network, target = random_network(RandomModel(str(random), **given), seed), CLASS
     network = with_irrelevant(network, irrelevant, given.get("values", 2))
     sampler = Sampler(network, seed, Disturbance(noise, missing, target))
@@ -82,23 +84,28 @@ def sample(
 def _check_paths(out: Path, bif: str | Path | Network | None, save_bif: str | Path | None) -> None:
     """Nothing that is read is written over, and no row is drawn for a path that cannot be."""
     output_format(out)
-    written = [("--out", out)]
+    written = [("out", out)]
     if save_bif is not None:
-        check_folder(Path(save_bif), "--save-bif")
-        written.append(("--save-bif", Path(save_bif)))
+        check_folder(Path(save_bif), "save_bif")
+        written.append(("save_bif", Path(save_bif)))
         if out.resolve() == Path(save_bif).resolve():
-            raise OptionError(f"--save-bif {save_bif} is what --out names; write to another")
+            raise OptionError(
+                f"{opt('save_bif', save_bif)} is what {opt('out')} names; write to another"
+            )
     for option, path in written:
         if isinstance(bif, str | Path) and is_same(path, bif):
-            raise OptionError(f"{option} {path} is the file that is read; write to another")
+            raise OptionError(f"{opt(option, path)} is the file that is read; write to another")
 
 
 def _check_given(sizes: dict[str, int], irrelevant: int, target: str | None, spoiled: bool) -> None:
     """Options that say nothing about a network that is there already."""
     for name in sizes:
         if name != "values":
-            raise OptionError(f"--{name} is for --random: the network says what there is")
+            raise OptionError(f"{opt(name)} is for {opt('random')}: the network says what there is")
         if not irrelevant:
-            raise OptionError("--values is for --random or --irrelevant")
+            raise OptionError(f"{opt('values')} is for {opt('random')} or {opt('irrelevant')}")
     if target is not None and not spoiled:
-        raise OptionError("--target spares a variable from --noise or --missing: give one of them")
+        raise OptionError(
+            f"{opt('target')} spares a variable from {opt('noise')} or {opt('missing')}: give "
+            "one of them"
+        )

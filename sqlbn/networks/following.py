@@ -16,7 +16,7 @@ from sqlbn import api
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import discard
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import NoRowsError, OptionError
+from sqlbn.errors import NoRowsError, OptionError, opt
 from sqlbn.fitting import Pattern, learn, learn_judged
 from sqlbn.history import stream_label
 from sqlbn.living.batches import batches, used_source
@@ -102,7 +102,7 @@ def follow(
     assert searching is not None
     if window < searching.options.block_rows:
         raise OptionError(
-            f"--window {window}: give at least a block, {searching.options.block_rows} rows"
+            f"give at least a block, {searching.options.block_rows} rows", window=window
         )
     check_there(settings, data)
     engine = DuckDBEngine(settings)
@@ -201,9 +201,10 @@ class _Following:
         room = _WINDOW_SHARE * self._engine.memory_bytes
         if width > room:
             raise OptionError(
-                f"--window {self._window}: its codes take {width / 2**20:,.0f} MB of the "
+                f"its codes take {width / 2**20:,.0f} MB of the "
                 f"{room / 2**20:,.0f} MB there is for them; make it smaller, or raise "
-                "--memory-limit"
+                f"{opt('memory_limit')}",
+                window=self._window,
             )
         fixed = (len(scorer_cards) - 1,) if spec.has_class else ()
         unit = entropy(block, scorer_cards, fixed)

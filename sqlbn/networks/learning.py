@@ -63,7 +63,7 @@ def fit_keywords(
 ) -> tuple[str, str, dict[str, Any]]:
     """Target, learner and options of a fit, the options of the search put together."""
     if method not in METHODS:
-        raise OptionError(f"--method {method}: choose hgc, vfbn1 or vfbn2")
+        raise OptionError("choose hgc, vfbn1 or vfbn2", method=method)
     search = {key: value for key, value in options.items() if key in _SEARCH and value is not None}
     others = {key: value for key, value in options.items() if key not in _SEARCH}
     return NO_CLASS if target is None else target, method, {**others, "search": search}

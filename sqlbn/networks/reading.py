@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlbn.draft import Draft
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.networks.bif import read_bif
 from sqlbn.networks.network import Network
 from sqlbn.networks.stored import network_of
@@ -42,15 +42,15 @@ def read_network(
 def is_stored(bif: str | Path | Network | None, store: str | Path | None, name: str | None) -> bool:
     """Whether a stored model is meant; an error where not exactly one network is named."""
     if bif is not None and (store is not None or name is not None):
-        raise OptionError("give --bif FILE, or --store FILE --name NAME, not both")
+        raise OptionError(f"give {opt('bif')}, or {opt('store')} with {opt('name')}, not both")
     if bif is None and store is None and name is None:
-        raise OptionError("say which network: --bif FILE, or --store FILE --name NAME")
+        raise OptionError(f"say which network: {opt('bif')}, or {opt('store')} with {opt('name')}")
     if bif is None and name is None:
-        raise OptionError(f"--store {store}: say which of its models with --name NAME")
+        raise OptionError(f"say which of its models with {opt('name')}", store=store)
     if bif is None and store is None:
         raise OptionError(
-            f"--name {name}: say which file holds it with --store FILE (models.duckdb, unless you "
-            "gave another)"
+            f"say which file holds it with {opt('store')} (models.duckdb, unless you gave another)",
+            name=name,
         )
     return bif is None
 

@@ -28,9 +28,9 @@ def write_rows(
 ) -> None:
     """Draw `rows` rows into a file. `threads` changes the time it takes, not the file."""
     if rows < 1:
-        raise OptionError(f"--rows {rows}: give at least 1")
+        raise OptionError("give at least 1", rows=rows)
     if threads is not None and threads < 1:
-        raise OptionError(f"--threads {threads}: give at least 1")
+        raise OptionError("give at least 1", threads=threads)
     form = output_format(path)
     number = -(-rows // CHUNK)
     used = min(held_threads(threads) if threads else os.cpu_count() or 1, _MOST_THREADS)
@@ -46,7 +46,7 @@ def write_rows(
                 write(chunk)
                 progress.advance()
     except OSError as error:
-        raise OptionError(f"--out {path}: {error.strerror or error}") from error
+        raise OptionError(f"{error.strerror or error}", out=path) from error
 
 
 def _chunks(sampler: Sampler, rows: int, threads: int) -> Generator[pa.RecordBatch, None, None]:

@@ -40,7 +40,7 @@ class Disturbance:
         for name in ("noise", "missing"):
             share = getattr(self, name)
             if not 0 <= share <= 1:
-                raise OptionError(f"--{name} {share}: give a probability from 0 to 1")
+                raise OptionError("give a probability from 0 to 1", **{name: share})
 
 
 class Sampler:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
-from sqlbn.errors import NetworkError, SqlbnWarning
+from sqlbn.errors import NetworkError, SqlbnWarning, opt
 from sqlbn.networks.network import MOST_CELLS, Network, Variable
 from sqlbn.quoting import literal
 from sqlbn.scoring.estimates import log_factor
@@ -64,7 +64,7 @@ def check_is_network(draft: Draft, spec: ModelSpec) -> None:
         name, weight = partial[0]
         raise NetworkError(
             f"the attribute {name!r} counts with weight {weight:.3g} in this model of {learner}, "
-            "which no network can say; fit nb, or snb with --map"
+            f"which no network can say; fit nb, or snb with {opt('map', True)}"
         )
 
 
@@ -90,7 +90,7 @@ class _Reader:
             warnings.warn(
                 f"the probabilities of {shown}{more} back off cell by cell and do not sum to 1: in "
                 "the network they are divided by their sum, so it may differ from the model; "
-                "--backoff parents makes a model that does not",
+                f"{opt('backoff', 'parents')} makes a model that does not",
                 SqlbnWarning,
                 stacklevel=4,
             )

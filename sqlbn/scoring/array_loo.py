@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sqlbn import statement_size
 from sqlbn.encode.encoded import Encoded
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import OutOfMemoryError
+from sqlbn.errors import OutOfMemoryError, opt
 from sqlbn.scoring.array_losses import ArrayLosses
 from sqlbn.scoring.loo_losses import Loss
 from sqlbn.scoring.smoothing import Smoothing
@@ -56,8 +56,9 @@ def check_memory(
     if needed > _MEMORY_SHARE * engine.memory_bytes:
         raise OutOfMemoryError(
             f"leave-one-out of {encoded.rows:,} rows with {encoded.cards[-1]:,} classes takes "
-            f"{needed / 2**30:.1f} GB: use nb or kdb (--learner), a smaller --kmax, fewer rows "
-            "(--where), or put rare classes together (--query)"
+            f"{needed / 2**30:.1f} GB: use nb or kdb ({opt('learner')}), a smaller "
+            f"{opt('kmax')}, fewer rows "
+            f"({opt('where')}), or put rare classes together ({opt('query')})"
         )
 
 

@@ -136,5 +136,5 @@ def checked(option: str, name: str, known: tuple[str, ...]) -> str:
     """One of the known names, or an error that lists them."""
     if name not in known:
         listed = ", ".join(known[:-1])
-        raise OptionError(f"--{option} {name}: choose {listed} or {known[-1]}")
+        raise OptionError(f"choose {listed} or {known[-1]}", **{option: name})
     return name

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 
 Array = npt.NDArray[Any]
 BoundName = Literal["normal", "hoeffding"]
@@ -22,18 +22,19 @@ def checked_bound(name: str) -> BoundName:
     for bound in get_args(BoundName):
         if bound == name:
             return bound  # type: ignore[no-any-return]
-    raise OptionError(f"--bound {name}: choose {' or '.join(get_args(BoundName))}")
+    raise OptionError(f"choose {' or '.join(get_args(BoundName))}", bound=name)
 
 
 def check_deltas(delta: float | None, delta_star: float | None) -> None:
     """Refuse probabilities of error that are none, or that say two things."""
     if delta is not None and delta_star is not None:
         raise OptionError(
-            "--delta is of one comparison, --delta-star of all: give one of them, not both"
+            f"{opt('delta')} is of one comparison, {opt('delta_star')} of all: give one of them, "
+            "not both"
         )
-    for option, value in (("delta", delta), ("delta-star", delta_star)):
+    for option, value in (("delta", delta), ("delta_star", delta_star)):
         if value is not None and not 0 < value < 0.5:
-            raise OptionError(f"--{option} {value}: give a probability above 0 and below 0.5")
+            raise OptionError("give a probability above 0 and below 0.5", **{option: value})
 
 
 def _normal_factor(delta: float) -> float:

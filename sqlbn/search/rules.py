@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.search.bounds import Rule, check_deltas, checked_bound
 
 DELTA = 1e-9
@@ -19,17 +19,17 @@ def given_rule(
     block: int | None = None,
 ) -> Rule | None:
     """The rule of these options for samples that double; None without a bound."""
-    said = {"delta": delta, "delta-star": delta_star, "tau": tau, "block": block}
+    said = {"delta": delta, "delta_star": delta_star, "tau": tau, "block": block}
     if bound is None:
         for option, value in said.items():
             if value is not None:
-                raise OptionError(f"--{option} goes with --bound")
+                raise OptionError(f"{opt(option)} requires {opt('bound')}")
         return None
     check_deltas(delta, delta_star)
     if tau is not None and not 1e-300 < tau < float("inf"):
-        raise OptionError(f"--tau {tau}: give a number above 0")
+        raise OptionError("give a number above 0", tau=tau)
     if block is not None and block < 1:
-        raise OptionError(f"--block {block}: give at least 1 row")
+        raise OptionError("give at least 1 row", block=block)
     return Rule(
         checked_bound(bound),
         tau=TAU if tau is None else tau,

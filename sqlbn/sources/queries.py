@@ -9,7 +9,7 @@ import duckdb
 
 from sqlbn.encode.types import type_group
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import ColumnError, EngineError, OptionError, SourceError, SqlbnError
+from sqlbn.errors import ColumnError, EngineError, OptionError, SourceError, SqlbnError, opt
 from sqlbn.quoting import identifier, literal
 from sqlbn.sources.files import file_list, label_of, remote_errors, sized
 from sqlbn.sources.relation import PLACES, ROW, Source, SourceFile, parquet_row_key, staged
@@ -42,7 +42,7 @@ def files_query(engine: DuckDBEngine, query: str, trusted: bool) -> Source:
         with remote_errors(found.paths):
             return _opened(engine, source, found, files)
     except EngineError as error:
-        raise SourceError(f"--query: {error}") from error
+        raise SourceError(f"{opt('query')}: {error}") from error
 
 
 def _opened(
@@ -77,7 +77,9 @@ def _files_of(engine: DuckDBEngine, paths: Iterable[str]) -> list[str]:
             continue
         found = [row[0] for row in engine.rows(f"SELECT file FROM glob({literal(path)})")]
         if not found:
-            raise SourceError(f"--query: no file matches {path!r}; check the path or the pattern")
+            raise SourceError(
+                f"{opt('query')}: no file matches {path!r}; check the path or the pattern"
+            )
         files += found
     return list(dict.fromkeys(files))
 
@@ -108,7 +110,7 @@ def database_query(
         # Staged at once: the names in the query mean something only while its database is in USE.
         return staged(engine, source)
     except EngineError as error:
-        raise SourceError(f"--query: {error}") from error
+        raise SourceError(f"{opt('query')}: {error}") from error
     finally:
         engine.execute("USE memory")
 
@@ -131,9 +133,9 @@ def _parsed(
         if trusted and _is_select(query):  # not all that can be run can be told (PIVOT)
             return ParsedQuery(query.strip().rstrip(";"), {}, ())
         if isinstance(error, NotOneSelectError):
-            raise SourceError("--query takes one SELECT statement") from error
+            raise SourceError(f"{opt('query')} takes one SELECT statement") from error
         wrong = "is not SQL" if isinstance(error, NotSqlError) else "cannot be used"
-        raise SourceError(f"--query {wrong}: {error}") from error
+        raise SourceError(f"{opt('query')} {wrong}: {error}") from error
 
 
 def _is_select(query: str) -> bool:
@@ -157,7 +159,7 @@ def with_where(engine: DuckDBEngine, source: Source, where: str, trusted: bool) 
             engine.rows(f"EXPLAIN {narrowed.select('1')}")
             return narrowed
     except SqlbnError as error:
-        raise ColumnError(f"--where {where!r} cannot be used: {error}") from error
+        raise ColumnError(f"{opt('where', where)} cannot be used: {error}") from error
     raise ColumnError(
-        f"--where {where!r} is not a condition but of type {kind}: compare it with a value"
+        f"{opt('where', where)} is not a condition but of type {kind}: compare it with a value"
     )

@@ -14,7 +14,7 @@ from sqlbn.engines.spark.errors import first_line, translate
 from sqlbn.engines.spark.lake import SparkLake
 from sqlbn.engines.spark.spelling import quoted
 from sqlbn.engines.spark.types import frame_types
-from sqlbn.errors import ColumnError, OptionError, SourceError
+from sqlbn.errors import ColumnError, OptionError, SourceError, opt
 from sqlbn.quoting import identifier
 from sqlbn.sources.csv_types import Types, type_like
 from sqlbn.sources.files import (
@@ -30,7 +30,7 @@ from sqlbn.sources.relation import Source
 from sqlbn.sources.spark_files import NUMBER, address, located, numbered_rows
 from sqlbn.sources.spark_tables import open_table
 from sqlbn.sources.tables import the_table
-from sqlbn.sources.user_sql import REMEDY, UntrustedSqlError, check_condition
+from sqlbn.sources.user_sql import UntrustedSqlError, check_condition, remedy
 from sqlbn.urls import is_remote
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def open_files(
     if form == "database":
         raise SourceError(
             f"{files[0]!r} is a DuckDB database, which Spark cannot read; "
-            "use --engine duckdb, or COPY the table to Parquet"
+            f"use {opt('engine', 'duckdb')}, or COPY the table to Parquet"
         )
     if encoding is not None and form != "csv":
-        raise OptionError("--encoding is that of CSV files")
+        raise OptionError(f"{opt('encoding')} is that of CSV files")
     reader = _reader(lake, form, files, encoding)
     frame = _read(lambda: reader.load([address(f) for f in files]), files[0])
     if form == "csv":
@@ -109,15 +109,16 @@ def _is_frame(data: Any) -> bool:
 def open_query(engine: DuckDBEngine, lake: SparkLake, query: str | None, trusted: bool) -> Source:
     """The rows of a query in Spark's own SQL."""
     if query is None:
-        raise SourceError("no data given: name at least one file, or give --query")
+        raise SourceError(f"no data given: name at least one file, or give {opt('query')}")
     if not trusted:
         raise OptionError(
-            "--query is Spark's own SQL with --engine spark, which cannot be checked here; "
-            "if you trust it: --trust-sql"
+            f"{opt('query')} is Spark's own SQL with {opt('engine', 'spark')}, which cannot be "
+            "checked here; "
+            f"if you trust it: {opt('trust_sql', True)}"
         )
     # Between brackets only a query can stand, no command.
     frame = _read(
-        lambda: lake.session.sql(f"SELECT * FROM (\n{query.rstrip().rstrip(';')}\n)"), "--query"
+        lambda: lake.session.sql(f"SELECT * FROM (\n{query.rstrip().rstrip(';')}\n)"), opt("query")
     )
     return _shown(engine, lake, frame, "the query")
 
@@ -141,7 +142,7 @@ def with_where(
             numbered_as=narrowed(source.numbered_as) if source.numbered_as else None,
         )
     except Exception as error:
-        raise ColumnError(f"--where {where!r} cannot be used: {first_line(error)}") from error
+        raise ColumnError(f"{opt('where', where)} cannot be used: {first_line(error)}") from error
 
 
 def _check_condition(engine: DuckDBEngine, where: str, source: Source) -> None:
@@ -154,11 +155,11 @@ def _check_condition(engine: DuckDBEngine, where: str, source: Source) -> None:
         different = [sign for sign in ("\\", '"', "`", "--", "/*", "$", "{") if sign in where]
         if different:
             raise UntrustedSqlError(
-                f"it has {different[0]} in it, which may mean several things ({REMEDY})"
+                f"it has {different[0]} in it, which may mean several things ({remedy()})"
             )
         check_condition(engine, where, source.columns)
     except OptionError as error:
-        raise ColumnError(f"--where {where!r} cannot be used: {error}") from error
+        raise ColumnError(f"{opt('where', where)} cannot be used: {error}") from error
 
 
 def staged_in_lake(
@@ -334,6 +335,6 @@ def check_database_options(table: str | None, query: str | None) -> None:
     """An error where an option speaks of a DuckDB database."""
     if table is not None or query is not None:
         raise OptionError(
-            "--table and --query go with a DuckDB database file; "
+            f"{opt('table')} and {opt('query')} go with a DuckDB database file; "
             "a table of Spark's catalog is the DATA table:NAME"
         )

@@ -9,7 +9,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.engines.spark.errors import first_line
 from sqlbn.engines.spark.lake import SparkLake
 from sqlbn.engines.spark.spelling import quoted
-from sqlbn.errors import TableError
+from sqlbn.errors import TableError, opt
 from sqlbn.quoting import identifier
 from sqlbn.sources.iceberg import metadata_file
 from sqlbn.sources.relation import Source
@@ -54,7 +54,9 @@ def open_table(engine: DuckDBEngine, lake: SparkLake, name: TableName) -> Source
     frame = _by_cluster(lake, name, version)
     if frame is not None:
         return _cluster_source(engine, lake, frame, name, table, version)
-    remedy = f"to let Spark read it: --spark-conf spark.jars.packages={_JARS[name.format]}"
+    remedy = (
+        f"to let Spark read it: {opt('spark_conf', f'spark.jars.packages={_JARS[name.format]}')}"
+    )
     if table is None:
         raise TableError(f"{failure}; {remedy}") from failure
     # Of files elsewhere Spark itself says so.

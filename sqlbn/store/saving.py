@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from sqlbn.draft import Draft
-from sqlbn.errors import OptionError, SqlbnError, StoreBusyError
+from sqlbn.errors import OptionError, SqlbnError, StoreBusyError, opt
 from sqlbn.outfiles import is_same
 from sqlbn.progress import Progress
 from sqlbn.sources import Source
@@ -37,7 +37,7 @@ def store_model(
             held = str(busy).split(";")[0]
             raise StoreBusyError(
                 f"{held}; the model is not lost: it is stored as {name!r} in {str(place)!r}, use "
-                f"it with --store {str(place)!r}"
+                f"it with {opt('store', str(place))}"
             ) from busy
 
 
@@ -53,4 +53,4 @@ def _spare_place(store: Path, name: str) -> Path:
 def check_not_read(store: str | Path | None, source: Source) -> None:
     """An error where the rows are in the store's own file, which cannot be read and written."""
     if store is not None and any(is_same(Path(store), file.path) for file in source.files):
-        raise OptionError(f"--store {str(store)!r} is a file that is read; name another")
+        raise OptionError(f"{opt('store', str(store))} is a file that is read; name another")

@@ -14,7 +14,7 @@ from sqlbn.encode.books import class_codebook
 from sqlbn.encode.categories import with_categories
 from sqlbn.encode.codebook import BookTables, Codebook
 from sqlbn.encode.types import plain_type, type_group
-from sqlbn.errors import ColumnError, EngineError, OptionError, StoreError
+from sqlbn.errors import ColumnError, EngineError, OptionError, StoreError, command, opt
 from sqlbn.quoting import literal, relation_sql
 from sqlbn.scoring.collected import Collected
 from sqlbn.scoring.estimates import log_prior
@@ -78,8 +78,8 @@ class ModelSpec:
         """An error where there is nothing to predict."""
         if not self.has_class:
             raise OptionError(
-                "the network has no class to predict: learn it with --target, "
-                "or ask it with `sqlbn network query`"
+                f"the network has no class to predict: learn it with {opt('target')}, "
+                f"or ask it with {command('network query')}"
             )
 
     @property

@@ -23,7 +23,7 @@ def checked_score(name: str) -> Score:
     for score in get_args(Score):
         if score == name:
             return score  # type: ignore[no-any-return]
-    raise OptionError(f"--score {name}: choose bic, aic or bayes")
+    raise OptionError("choose bic, aic or bayes", score=name)
 
 
 class GammaSums:

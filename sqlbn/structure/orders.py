@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Literal, cast, get_args
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.structure.information import DECIMALS, Information
 
 Order = Literal["schema", "mi", "gain"]
@@ -16,7 +16,7 @@ AUTO = "auto"
 def checked_order(name: str) -> Order:
     """The order of that name, or an error that lists them."""
     if name not in get_args(Order):
-        raise OptionError(f"--order {name}: choose schema, mi or gain")
+        raise OptionError("choose schema, mi or gain", order=name)
     return cast(Order, name)
 
 
@@ -65,4 +65,4 @@ def position_of(name: str, names: Sequence[str], option: str) -> int:
     if len(alike) == 1:
         return alike[0]
     listed = ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
-    raise OptionError(f"{option}: there is no attribute {name!r}; there is {listed or 'none'}")
+    raise OptionError(f"{opt(option)}: there is no attribute {name!r}; there is {listed or 'none'}")

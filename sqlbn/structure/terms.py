@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 
 
 @dataclass(frozen=True)
@@ -86,4 +86,4 @@ def check_acyclic(terms: Iterable[Term], names: Sequence[str]) -> None:
             path.append(at)
         cycle = [*path[path.index(at) :], at]
         told = " depends on ".join(repr(names[i]) for i in cycle)
-        raise OptionError(f"--parents has a cycle: {told}")
+        raise OptionError(f"{opt('parents')} has a cycle: {told}")

@@ -218,7 +218,7 @@ def test_rows_in_the_store_itself(store: Path, run: Run) -> None:
     pq.write_table(pa.table({"a": [1]}), store.with_name("a.parquet"))
     done = run("fit", store, "--table", "old.classes", "-t", "class", "-s", store, "-n", "x", "-q")
     assert done.returncode == 1
-    assert done.stderr == f"sqlbn: --store {str(store)!r} is a file that is read; name another\n"
+    assert done.stderr == f"sqlbn: --store {store} is a file that is read; name another\n"
 
 
 def test_who_waits_to_read_says_so(fruit_file: str, tmp_path: Path) -> None:

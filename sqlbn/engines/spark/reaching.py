@@ -7,7 +7,7 @@ import os
 import re
 import socket
 
-from sqlbn.errors import EngineError
+from sqlbn.errors import EngineError, opt
 
 _SECONDS = 10.0
 _CONNECT_PORT = 15002
@@ -21,7 +21,7 @@ def check_reachable(master: str) -> None:
         return
     listed = " nor at ".join(f"{host}:{port}" for host, port in places)
     raise EngineError(
-        f"--master {_without_token(master)}: nobody answers at {listed}; "
+        f"{opt('master', _without_token(master))}: nobody answers at {listed}; "
         "check the address, and whether Spark is running"
     )
 
