@@ -16,7 +16,7 @@ from sqlbn.encode.shuffle import WORD, shuffle_sql
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError, opt
 from sqlbn.frames import with_target
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.preparing import encode_rows, look, prepare
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.search.bounds import Rule

@@ -21,7 +21,7 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SqlbnWarning
 from sqlbn.fitting import learn_judged, loss_of
 from sqlbn.learners.base import checked_loss
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.preparing import Looked, look
 from sqlbn.progress import Progress
 from sqlbn.scoring.loo_losses import Loss

@@ -17,7 +17,7 @@ from sqlbn.encode.categories import category_numbers
 from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.types import plain_type
 from sqlbn.encode.variables import PartCounts, Variable, variable_columns, variable_of
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.preparing import Prepared
 from sqlbn.progress import Progress
 from sqlbn.sources.classless import NO_CLASS
@@ -99,12 +99,11 @@ def program_meta() -> dict[str, Any]:
 def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dict[str, Any]:
     """What a fit writes into `meta`."""
     training = prepared.training
-    learner = options.make_learner()
     return {
         **program_meta(),
         "created_at": now(),
-        "learner": learner.name,
-        "options": {**learner.options(), **options.discretisation.options()},
+        "learner": options.make_learner().name,
+        "options": options.stored,
         **({"elementary": prepared.learned.coarse} if prepared.learned.coarse else {}),
         "target": "" if training.target == NO_CLASS else training.target,
         "target_type": plain_type(prepared.class_book.sql_type),

@@ -19,7 +19,7 @@ from sqlbn.encode.partitions import AUTO
 from sqlbn.engines import DuckDBEngine
 from sqlbn.history import start_history
 from sqlbn.learners.base import Learner
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.preparing import (
     Encoding,
     Looked,

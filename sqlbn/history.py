@@ -15,7 +15,7 @@ from sqlbn.sources import Source
 from sqlbn.urls import is_remote, shown
 
 if TYPE_CHECKING:
-    from sqlbn.options import FitOptions
+    from sqlbn.learners.fit_options import FitOptions
     from sqlbn.preparing import Training
 
 Action = Literal["fit", "update", "forget", "merge"]

@@ -21,7 +21,7 @@ from sqlbn.encode.types import check_same_values, type_group
 from sqlbn.encode.value_classes import Labelled
 from sqlbn.encode.weights import Weights, check_weights
 from sqlbn.engines import DuckDBEngine
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source

@@ -17,7 +17,7 @@ from sqlbn.errors import OptionError
 from sqlbn.evaluation import folds as folds_module
 from sqlbn.evaluation.dealing import PLACE, deal
 from sqlbn.evaluation.losses import matthews
-from sqlbn.options import fit_options
+from sqlbn.learners.fit_options import fit_options
 from sqlbn.sources import open_source
 
 LEARNERS = [("nb", {}), ("tan", {}), ("kdb", {"k": 2}), ("skdb", {"kmax": 2})]

@@ -17,7 +17,7 @@ from sqlbn.evaluation.curves import points_table
 from sqlbn.evaluation.losses import OF_POSITIVE, check_measure
 from sqlbn.evaluation.ranking import RANKINGS
 from sqlbn.json_text import json_text
-from sqlbn.lists import listed, names_in
+from sqlbn.options.lists import listed, names_in
 from sqlbn.outfiles import check_table_file, write_table
 from sqlbn.report.plots import check_plot, plot_curves
 

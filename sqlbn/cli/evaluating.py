@@ -14,7 +14,7 @@ from sqlbn.cli.text import table as text_table
 from sqlbn.evaluation import Evaluation
 from sqlbn.evaluation.losses import OF_POSITIVE
 from sqlbn.json_text import json_text
-from sqlbn.lists import paths_in
+from sqlbn.options.lists import paths_in
 
 _MOST_CLASSES = 12
 

@@ -13,7 +13,7 @@ from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo, echo_data
 from sqlbn.exporting.targets import TARGETS
 from sqlbn.json_text import json_text
-from sqlbn.lists import listed
+from sqlbn.options.lists import listed
 from sqlbn.outfiles import check_folder
 
 

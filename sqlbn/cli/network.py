@@ -16,10 +16,10 @@ from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.errors import OptionError
 from sqlbn.json_text import json_text
-from sqlbn.lists import listed, pairs_in
 from sqlbn.networks import api, write_bif
 from sqlbn.networks.network import Network
 from sqlbn.networks.reading import read_network
+from sqlbn.options.lists import listed, pairs_in
 from sqlbn.outfiles import check_folder
 
 app = typer.Typer(

@@ -13,8 +13,8 @@ import typer
 from sqlbn.cli.parents_file import read_parents
 from sqlbn.cli.state import STATE
 from sqlbn.encode.weights import WEIGHT_KINDS
-from sqlbn.lists import listed, pairs_in
-from sqlbn.options import LISTS
+from sqlbn.learners.fit_options import LISTS
+from sqlbn.options.lists import listed, pairs_in
 from sqlbn.scoring.smoothing import BACKOFFS
 
 

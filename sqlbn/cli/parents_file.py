@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlbn.errors import OptionError
-from sqlbn.limits import read_small_file
+from sqlbn.options.user_values import read_small_file
 
 # Some thousand attributes with hundreds of parent sets each.
 _MOST_BYTES = 64_000_000

@@ -11,8 +11,8 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.json_text import json_text
-from sqlbn.lists import listed
-from sqlbn.options import ROWS
+from sqlbn.learners.fit_options import ROWS
+from sqlbn.options.lists import listed
 from sqlbn.outfiles import check_new_folder, check_rows_file
 from sqlbn.sources.there import check_there
 

@@ -13,7 +13,7 @@ from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.json_text import json_text
-from sqlbn.lists import listed, names_in
+from sqlbn.options.lists import listed, names_in
 from sqlbn.outfiles import check_table_file, write_table
 from sqlbn.report.plots import check_plot, plot_profiles
 from sqlbn.univariate import Preparation

@@ -14,7 +14,7 @@ from sqlbn.cli.state import STATE
 from sqlbn.cli.text import ShellSpelling, echo
 from sqlbn.display import printable
 from sqlbn.errors import SqlbnError, spelling
-from sqlbn.limits import check_text, check_whole
+from sqlbn.options.user_values import check_text, check_whole
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -16,7 +16,7 @@ from sqlbn.encode.supervised.mdl import mdl_partition
 from sqlbn.encode.supervised.modl import cuts_at, modl_partition
 from sqlbn.encode.value_classes import ValueClasses
 from sqlbn.errors import OptionError, opt
-from sqlbn.lists import as_list, names_in
+from sqlbn.options.lists import as_list, names_in
 
 METHODS = ("ef", "mdl", "modl")
 # The best of several, by leave-one-out.

@@ -11,7 +11,7 @@ from sqlbn.encode.codebook import Kind
 from sqlbn.encode.types import TypeGroup, type_group
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import ColumnError, SqlbnWarning, opt
-from sqlbn.lists import quoted_name
+from sqlbn.options.lists import quoted_name
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
 from sqlbn.statement_size import in_blocks

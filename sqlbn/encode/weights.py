@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, cast
 
 from sqlbn.engines import DuckDBEngine
-from sqlbn.errors import ColumnError, OptionError, opt
+from sqlbn.errors import ColumnError, opt
+from sqlbn.options.catalogue import checked
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
 from sqlbn.templates import render
 
 WeightKind = Literal["frequency", "importance"]
-WEIGHT_KINDS: dict[WeightKind, str] = {
-    "frequency": "a row of weight w stands for w equal rows; leave-one-out takes one of them out",
-    "importance": "a row of weight w is one row that matters w; leave-one-out takes it out whole",
-}
 
 
 @dataclass(frozen=True)
@@ -48,10 +45,7 @@ class Weights:
 
 def checked_kind(name: str) -> WeightKind:
     """The kind of weights of that name, or an error that lists them."""
-    for kind in get_args(WeightKind):
-        if kind == name:
-            return kind  # type: ignore[no-any-return]
-    raise OptionError(f"choose {' or '.join(get_args(WeightKind))}", weight_kind=name)
+    return cast(WeightKind, checked("weight_kind", name))
 
 
 def check_weights(

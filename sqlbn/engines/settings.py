@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlbn.errors import OptionError, SqlbnWarning, opt
-from sqlbn.limits import check_whole
+from sqlbn.options.user_values import check_whole
 
 _THREADS_A_CORE = 4
 ENGINES = ("duckdb", "spark")

@@ -13,9 +13,8 @@ from sqlbn.evaluation.dealing import PLACE, deal
 from sqlbn.evaluation.folds import fit_and_evaluate
 from sqlbn.evaluation.losses import without_nan
 from sqlbn.evaluation.positive import positive_of_rows
-from sqlbn.learners import ALIASES, LEARNERS
-from sqlbn.learners.registry import takes
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
+from sqlbn.learners.registry import learner_names, takes
 from sqlbn.progress import Progress
 from sqlbn.sources import Source
 
@@ -65,8 +64,8 @@ def named_learner(text: str, options: FitOptions, given: Mapping[str, Any]) -> F
     Of the options that only some learners take, it gets those that it knows.
     """
     name, _, number = text.partition(":")
-    if name not in (*LEARNERS, *ALIASES) or (number and not number.isdigit()):
-        known = ", ".join([*LEARNERS, *ALIASES])
+    if name not in learner_names() or (number and not number.isdigit()):
+        known = ", ".join(learner_names())
         raise OptionError(f"write {known}, with a number as in kdb:3", learners=text)
     if number and name not in ("kdb", "skdb", "ande"):
         raise OptionError(f"{name} takes no number", learners=text)
@@ -74,7 +73,7 @@ def named_learner(text: str, options: FitOptions, given: Mapping[str, Any]) -> F
     own = {key: value for key, value in given.items() if takes(name, key)}
     if depth is not None:
         own[{"kdb": "k", "skdb": "kmax", "ande": "n"}[name]] = depth
-    return replace(options, learner=name, **own)
+    return replace(options, learner=name, learner_options=own)
 
 
 def learning_curves(

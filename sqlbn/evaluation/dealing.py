@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlbn.encode.shuffle import shuffle_sql
 from sqlbn.engines import DuckDBEngine
 from sqlbn.engines.lake import Kept, Numbering
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.quoting import identifier
 from sqlbn.scoring.names import RESERVED
 from sqlbn.sources import Source

@@ -11,7 +11,7 @@ from sqlbn.evaluation.losses import Evaluation, pooled
 from sqlbn.evaluation.positive import positive_of_rows
 from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import learn
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.sources import Source
 

@@ -8,7 +8,7 @@ from sqlbn.encode.books import learn_classes
 from sqlbn.encode.weights import check_weights
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import OptionError, opt
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.sources import Source
 
 _MOST_NAMED = 20

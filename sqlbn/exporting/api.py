@@ -12,9 +12,9 @@ from sqlbn.exporting.document import document_pieces
 from sqlbn.exporting.pmml import pmml_pieces
 from sqlbn.exporting.script import Script
 from sqlbn.exporting.targets import target_of
-from sqlbn.lists import as_list, names_in
 from sqlbn.networks.bif import bif_lines
 from sqlbn.networks.stored import network_of
+from sqlbn.options.lists import as_list, names_in
 from sqlbn.outfiles import check_folder, replacing
 from sqlbn.store.spec import ModelSpec
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sqlbn.errors import OptionError, opt
 from sqlbn.learners.base import Averaging, Learner, Selection, Smooths, checked_loss
+from sqlbn.learners.registry import register
+from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import Information
 from sqlbn.structure.parents import Structure, no_parents
 
 MIN_COUNT = 100
 
 # The names that the paper gives to the variants.
-ALIASES: dict[str, dict[str, int | bool]] = {
+_VARIANTS: dict[str, dict[str, int | bool]] = {
     f"a{n}de{suffix}": {"n": n, **dict.fromkeys(flags, True)}
     for n in (1, 2)
     for suffix, flags in {
@@ -24,10 +27,12 @@ ALIASES: dict[str, dict[str, int | bool]] = {
 }
 
 
+@register
 class Ande(Learner):
     """The mean of all models in which the same n attributes are parents of all others."""
 
     name: ClassVar[str] = "ande"
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = _VARIANTS
     has_leave_one_out: ClassVar[bool] = True
     summary: ClassVar[str] = "averaged n-dependence estimators (a1de, a2de): no structure search"
     smooths: ClassVar[Smooths | None] = None
@@ -46,10 +51,8 @@ class Ande(Learner):
             raise OptionError("choose 1 or 2", n=n)
         if min_count is not None and not subsumption:
             raise OptionError(f"{opt('min_count')} requires {opt('subsumption', True)}")
-        if min_count is not None and min_count < 0:
-            raise OptionError("give 0 or more rows", min_count=min_count)
-        if attributes is not None and attributes < 1:
-            raise OptionError("keep at least 1", attributes=attributes)
+        checked("min_count", min_count)
+        checked("attributes", attributes)
         if select not in (None, "attributes"):
             raise OptionError("ande can choose attributes, and nothing else", select=select)
         if loss is not None and select is None:

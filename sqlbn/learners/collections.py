@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from sqlbn.errors import OptionError, SqlbnWarning, opt
+from sqlbn.errors import SqlbnWarning, opt
 from sqlbn.learners.base import Architecture, Collecting, Learner, Smooths
+from sqlbn.learners.registry import register
+from sqlbn.options.catalogue import checked
 from sqlbn.structure.given import given_terms, read_given
 from sqlbn.structure.information import Information
 from sqlbn.structure.orders import AUTO, checked_order
 from sqlbn.structure.parents import Structure, no_parents
 
 
+@register
 class Collection(Learner):
     """Parent sets that the user gives."""
 
@@ -54,19 +58,11 @@ class _Architecture(Learner):
     smooths: ClassVar[Smooths] = Smooths("laplace", "ignore")
     has_backoff: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        order: str = "schema",
-        parents_from_first: int | None = None,
-        superparent: str | None = None,
-    ) -> None:
-        if parents_from_first is not None and parents_from_first < 1:
-            raise OptionError("give at least 1", parents_from_first=parents_from_first)
+    def __init__(self, order: str = "schema", parents_from_first: int | None = None) -> None:
         self._collecting = Collecting(
             self.architecture,
             order=checked_order(order),
-            first=parents_from_first,
-            superparent=superparent,
+            first=checked("parents_from_first", parents_from_first),
             by_rows=self.by_rows,
         )
 
@@ -92,6 +88,7 @@ class _Architecture(Learner):
         return found
 
 
+@register
 class Fanc(_Architecture):
     """All forests at once: no parent, and each earlier attribute."""
 
@@ -100,6 +97,7 @@ class Fanc(_Architecture):
     architecture: ClassVar[Architecture] = "fanc"
 
 
+@register
 class Tc(_Architecture):
     """No parent, each earlier attribute, each pair of them."""
 
@@ -108,6 +106,7 @@ class Tc(_Architecture):
     architecture: ClassVar[Architecture] = "tc"
 
 
+@register
 class Spc(_Architecture):
     """As fanc, with and without a super parent beside each."""
 
@@ -121,7 +120,8 @@ class Spc(_Architecture):
         order: str = "schema",
         parents_from_first: int | None = None,
     ) -> None:
-        super().__init__(order, parents_from_first, superparent)
+        super().__init__(order, parents_from_first)
+        self._collecting = replace(self._collecting, superparent=superparent)
 
     @property
     def named(self) -> str | None:
@@ -132,6 +132,7 @@ class Spc(_Architecture):
         return {"superparent": self._collecting.superparent, **super().options()}
 
 
+@register
 class Spcr(_Architecture):
     """spc with the super parent that tells the classes of the training rows best."""
 
@@ -139,6 +140,3 @@ class Spcr(_Architecture):
     summary: ClassVar[str] = "spc whose super parent is chosen on the training rows"
     architecture: ClassVar[Architecture] = "spc"
     by_rows: ClassVar[bool] = True
-
-    def __init__(self, order: str = "schema", parents_from_first: int | None = None) -> None:
-        super().__init__(order, parents_from_first)

@@ -6,12 +6,14 @@ from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Learner, Smooths
+from sqlbn.learners.registry import register
 from sqlbn.structure.forest import Score, checked_score, forest
 from sqlbn.structure.information import Information, bare_pair_families, pair_families
 from sqlbn.structure.orders import checked_order, needs_pairs, ordered
 from sqlbn.structure.parents import Structure
 
 
+@register
 class Fan(Learner):
     """The forest of links between attributes with the highest score."""
 

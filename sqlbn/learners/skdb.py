@@ -7,9 +7,12 @@ from typing import Any, ClassVar, cast, get_args
 from sqlbn.errors import OptionError
 from sqlbn.learners.base import Selection, Smooths, checked_loss
 from sqlbn.learners.kdb import Kdb
+from sqlbn.learners.registry import register
+from sqlbn.options.catalogue import checked
 from sqlbn.structure.selection import Select
 
 
+@register
 class Skdb(Kdb):
     """KDB with up to kmax parents, of which a third pass keeps what predicts best."""
 
@@ -18,8 +21,7 @@ class Skdb(Kdb):
     smooths: ClassVar[Smooths | None] = None
 
     def __init__(self, kmax: int = 5, select: str = "both", loss: str = "rmse") -> None:
-        if kmax < 0:
-            raise OptionError("give 0 or more parents", kmax=kmax)
+        checked("kmax", kmax)
         if select not in get_args(Select):
             raise OptionError("choose both, attributes or k", select=select)
         super().__init__(kmax)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Learner, Smooths
+from sqlbn.learners.registry import register
 from sqlbn.structure.forest import star
 from sqlbn.structure.information import Information, bare_pair_families, pair_families
 from sqlbn.structure.orders import (
@@ -19,6 +20,7 @@ from sqlbn.structure.orders import (
 from sqlbn.structure.parents import Structure
 
 
+@register
 class SuperParent(Learner):
     """Naive Bayes in which every attribute also depends on the same one."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from sqlbn.engines import DuckDBEngine
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.quoting import identifier
 from sqlbn.sources import Source
 from sqlbn.sources.relation import staged

@@ -16,7 +16,7 @@ from sqlbn.describing import write_structure
 from sqlbn.draft import Draft
 from sqlbn.encode.codebook import Codebook
 from sqlbn.encode.encoded import Encoded
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.scoring.collection_tables import CountedTerms
 from sqlbn.structure.information import Information

@@ -19,12 +19,12 @@ from sqlbn.evaluation.ranking import RANKINGS
 from sqlbn.evaluation.scoring import evaluate_source
 from sqlbn.fitting import learn
 from sqlbn.history import condition_of, counted_files, stream_label, write_history
-from sqlbn.limits import check_whole
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.living.batches import batches, used_source
 from sqlbn.living.changing import forget, update
 from sqlbn.living.drift import Band
 from sqlbn.living.models import LivingModel
-from sqlbn.options import FitOptions
+from sqlbn.options.user_values import check_whole
 from sqlbn.progress import Progress
 from sqlbn.sources import Source, open_source
 from sqlbn.store.spec import ModelSpec

@@ -14,11 +14,11 @@ import numpy as np
 from sqlbn.api import only_settings
 from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import SqlbnWarning
-from sqlbn.lists import as_list, names_in
 from sqlbn.networks.inference import posterior
 from sqlbn.networks.likelihood import Likelihood, model_likelihood, network_likelihood
 from sqlbn.networks.network import Network
 from sqlbn.networks.reading import is_stored, read_network, stored_model
+from sqlbn.options.lists import as_list, names_in
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.report.graphs import check_drawing, draw_network
 from sqlbn.sources import open_source

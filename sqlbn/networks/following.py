@@ -19,12 +19,12 @@ from sqlbn.engines import DuckDBEngine
 from sqlbn.errors import NoRowsError, OptionError, opt
 from sqlbn.fitting import Pattern, learn, learn_judged
 from sqlbn.history import stream_label
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.living.batches import batches, used_source
 from sqlbn.living.models import encoding_of
 from sqlbn.model import Model
 from sqlbn.networks.coding import coded_rows
 from sqlbn.networks.learning import fit_keywords
-from sqlbn.options import FitOptions
 from sqlbn.progress import ConsoleProgress, Progress
 from sqlbn.search.decisions import Decision, Log
 from sqlbn.search.following import FollowedGraph

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlbn.errors import OptionError, opt
+from sqlbn.options.catalogue import checked
 
 Array = npt.NDArray[Any]
 BoundName = Literal["normal", "hoeffding"]
@@ -19,10 +20,7 @@ BoundName = Literal["normal", "hoeffding"]
 
 def checked_bound(name: str) -> BoundName:
     """The bound of that name, or an error that lists them."""
-    for bound in get_args(BoundName):
-        if bound == name:
-            return bound  # type: ignore[no-any-return]
-    raise OptionError(f"choose {' or '.join(get_args(BoundName))}", bound=name)
+    return cast(BoundName, checked("bound", name))
 
 
 def check_deltas(delta: float | None, delta_star: float | None) -> None:
@@ -32,9 +30,8 @@ def check_deltas(delta: float | None, delta_star: float | None) -> None:
             f"{opt('delta')} is of one comparison, {opt('delta_star')} of all: give one of them, "
             "not both"
         )
-    for option, value in (("delta", delta), ("delta_star", delta_star)):
-        if value is not None and not 0 < value < 0.5:
-            raise OptionError("give a probability above 0 and below 0.5", **{option: value})
+    checked("delta", delta)
+    checked("delta_star", delta_star)
 
 
 def _normal_factor(delta: float) -> float:

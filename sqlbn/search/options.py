@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
 
 from sqlbn.errors import OptionError, opt
+from sqlbn.options.catalogue import SearchKeywords, checked
 from sqlbn.search.bounds import BoundName, Rule, check_deltas, checked_bound
 from sqlbn.search.graph import Limits
 
@@ -35,28 +35,11 @@ class SearchOptions:
     max_changes: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("block", "max_parameters", "max_parents", "max_changes"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, int):
-                raise OptionError("give a whole number", **{name: value})
-        if self.score is not None and self.score not in get_args(ScoreName):
-            raise OptionError("choose bdeu, k2 or bic", score=self.score)
-        if self.ess is not None and not 0 < self.ess < math.inf:
-            raise OptionError("give a number above 0", ess=self.ess)
+        for option in fields(self):
+            checked(option.name, getattr(self, option.name), SearchKeywords)
         if self.ess is not None and self.score not in (None, "bdeu"):
             raise OptionError(f"{opt('ess')} requires {opt('score', 'bdeu')}, not {self.score}")
-        if self.bound is not None:
-            checked_bound(self.bound)
         check_deltas(self.delta, self.delta_star)
-        if self.tau is not None and not 0 < self.tau < 1:
-            raise OptionError("give a share between 0 and 1 (0.0005 is 0.05 %)", tau=self.tau)
-        if self.block is not None and self.block < 100:
-            raise OptionError("give at least 100 rows", block=self.block)
-        for name in ("max_parameters", "max_changes"):
-            if getattr(self, name) < 1:
-                raise OptionError("give at least 1", **{name: getattr(self, name)})
-        if self.max_parents is not None and self.max_parents < 0:
-            raise OptionError("give 0 or more", max_parents=self.max_parents)
 
     def check_method(self, method: str) -> None:
         """Refuse what the method would not use."""

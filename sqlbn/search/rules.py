@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlbn.errors import OptionError, opt
+from sqlbn.options.catalogue import checked
 from sqlbn.search.bounds import Rule, check_deltas, checked_bound
 
 DELTA = 1e-9
@@ -26,10 +27,8 @@ def given_rule(
                 raise OptionError(f"{opt(option)} requires {opt('bound')}")
         return None
     check_deltas(delta, delta_star)
-    if tau is not None and not 1e-300 < tau < float("inf"):
-        raise OptionError("give a number above 0", tau=tau)
-    if block is not None and block < 1:
-        raise OptionError("give at least 1 row", block=block)
+    checked("tau", tau)
+    checked("block", block)
     return Rule(
         checked_bound(bound),
         tau=TAU if tau is None else tau,

@@ -14,8 +14,8 @@ from typing import NoReturn, get_args
 
 from sqlbn.draft import Draft
 from sqlbn.encode.types import plain_type
-from sqlbn.encode.weights import WEIGHT_KINDS
 from sqlbn.errors import StoreError
+from sqlbn.options.catalogue import WEIGHT_KINDS
 from sqlbn.quoting import identifier
 from sqlbn.scoring.smoothing import Backoff, Estimate, Missing, Unseen
 
@@ -96,7 +96,7 @@ _REQUIRED = (
 
 def meta_problem(meta: Mapping[str, str | None]) -> str:
     """What is wrong with a meta table; '' where nothing is."""
-    from sqlbn.learners import LEARNERS
+    from sqlbn.learners import learners
 
     for key in _REQUIRED:
         if key not in meta:
@@ -106,7 +106,7 @@ def meta_problem(meta: Mapping[str, str | None]) -> str:
             return f"meta.{key} is NULL"
         if key in _VALUES and not _VALUES[key](value):
             return f"meta.{key} is {_shortened(value)}"
-    if meta["learner"] not in LEARNERS:
+    if meta["learner"] not in learners():
         return f"meta.learner is {_shortened(str(meta['learner']))}"
     return ""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.counter import spectrum
 from sqlbn.counts.cover import Family, cells_of
-from sqlbn.errors import OptionError
+from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import Matrix, pair_families, rounded
 from sqlbn.structure.parents import Structure
 
@@ -20,10 +20,7 @@ Score = Literal["bic", "aic", "bayes"]
 
 def checked_score(name: str) -> Score:
     """The score of that name, or an error that lists them."""
-    for score in get_args(Score):
-        if score == name:
-            return score  # type: ignore[no-any-return]
-    raise OptionError("choose bic, aic or bayes", score=name)
+    return cast(Score, checked("score", name))
 
 
 class GammaSums:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal, cast, get_args
+from typing import Literal, cast
 
 from sqlbn.errors import OptionError, opt
+from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import DECIMALS, Information
 
 Order = Literal["schema", "mi", "gain"]
@@ -15,9 +16,7 @@ AUTO = "auto"
 
 def checked_order(name: str) -> Order:
     """The order of that name, or an error that lists them."""
-    if name not in get_args(Order):
-        raise OptionError("choose schema, mi or gain", order=name)
-    return cast(Order, name)
+    return cast(Order, checked("order", name))
 
 
 def needs_pairs(order: Order) -> bool:

@@ -13,7 +13,7 @@ from sqlbn.counts.margins import (
 )
 from sqlbn.encode.encoded import Encoded, discard, sampled
 from sqlbn.engines import DuckDBEngine
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.search.bounds import Rule
 from sqlbn.search.dependence import Decided, latest_cmi

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlbn.draft import Draft
 from sqlbn.encode.encoded import Encoded
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.preparing import (
     Prepared,
 )

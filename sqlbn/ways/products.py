@@ -10,7 +10,7 @@ from sqlbn.counts.families import FamilyCounts, count_families
 from sqlbn.describing import write_structure
 from sqlbn.encode.codebook import Codebook
 from sqlbn.errors import ColumnError
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.progress import Progress
 from sqlbn.scoring.array_loo import ArrayLoo, suits_arrays
 from sqlbn.scoring.loo_losses import Loss

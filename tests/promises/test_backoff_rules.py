@@ -19,7 +19,7 @@ from test_loo_surface import loocv
 
 import sqlbn
 from sqlbn.errors import OptionError
-from sqlbn.scoring.smoothing import BACKOFFS
+from sqlbn.options.catalogue import BACKOFFS
 
 NAMES = ["a", "b", "c", "d"]
 RULES = ("cell", "parents", "parents-both")

@@ -17,11 +17,11 @@ from sqlbn.evaluation.losses import Evaluation
 from sqlbn.evaluation.positive import asked_class, positive_class
 from sqlbn.evaluation.scoring import check_input, evaluate_source, require_judged
 from sqlbn.frames import Output
-from sqlbn.lists import as_list, names_in
+from sqlbn.learners.fit_options import checked_rows
 from sqlbn.living.changing import Change, Changed, merge
 from sqlbn.living.models import LivingModel, encoding_of, shape_of
 from sqlbn.living.operations import change_rows
-from sqlbn.options import checked_rows
+from sqlbn.options.lists import as_list, names_in
 from sqlbn.outfiles import is_same
 from sqlbn.preparing import Encoding
 from sqlbn.printing import print_csv, print_json_lines

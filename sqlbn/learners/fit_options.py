@@ -1,10 +1,9 @@
-"""The options of a fit, in the words that the CLI and the Python API share."""
+"""The options of a fit with their values: checked against each other and against the learner."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from sqlbn.encode.partitions import (
@@ -15,13 +14,24 @@ from sqlbn.encode.partitions import (
     checked_method,
 )
 from sqlbn.encode.profile import Choices
-from sqlbn.encode.weights import checked_kind
 from sqlbn.errors import OptionError, command, opt
-from sqlbn.learners import Learner, make_learner
-from sqlbn.learners.base import Smooths
-from sqlbn.learners.registry import smoothed_learners
-from sqlbn.limits import check_text, check_whole
-from sqlbn.lists import as_list, names_in, possible_names
+from sqlbn.learners.base import Learner, Smooths
+from sqlbn.learners.registry import (
+    learner_options,
+    learners,
+    make_learner,
+    smoothed_learners,
+)
+from sqlbn.options.catalogue import (
+    DEFAULT_LEARNER,
+    RowKeywords,
+    checked,
+    fit_options_known,
+    names_of,
+)
+from sqlbn.options.lists import as_list, names_in, possible_names
+from sqlbn.options.option import unknown
+from sqlbn.options.user_values import check_text, check_whole
 from sqlbn.scoring.smoothing import (
     Smoothing,
     Unseen,
@@ -35,35 +45,20 @@ from sqlbn.search.rules import given_rule
 from sqlbn.sources import Source
 from sqlbn.sources.classless import NO_CLASS
 
-DEFAULT_LEARNER = "skdb"
-# Options that take several names.
-LISTS = ("columns", "exclude", "categorical", "numeric", "keep", "encodings")
 # Which rows of the data are meant, and how they are read.
-ROWS = ("where", "table", "query", "encoding", "trust_sql")
+ROWS = names_of(RowKeywords)
 
 
 @dataclass(frozen=True)
 class FitOptions:
-    """What to learn and from which columns."""
+    """What to learn and from which columns.
+
+    `learner_options` are the arguments of the learner's `__init__`; the rest is the same for all.
+    """
 
     target: str
     learner: str = DEFAULT_LEARNER
-    k: int | None = None
-    kmax: int | None = None
-    select: str | None = None
-    loss: str | None = None
-    n: int | None = None
-    subsumption: bool | None = None
-    weighted: bool | None = None
-    min_count: int | None = None
-    attributes: int | None = None
-    score: str | None = None
-    superparent: str | None = None
-    order: str | None = None
-    parents_from_first: int | None = None
-    parents: Mapping[str, Any] | None = None
-    map: bool | None = None
-    search: Mapping[str, Any] | None = None
+    learner_options: Mapping[str, Any] = field(default_factory=dict)
     estimate: str | None = None
     missing: str | None = None
     unseen: str | None = None
@@ -93,40 +88,34 @@ class FitOptions:
     trust_sql: bool = False
 
     def __post_init__(self) -> None:
-        if not 1e-300 < self.m < math.inf:
-            raise OptionError("give a number above 0", m=self.m)
-        checked_backoff(self.backoff)
+        for option in OWN:
+            checked(option, getattr(self, option))
         self._check_encoding()
-        if self.bins is not None and self.bins < 2:
-            raise OptionError("give at least 2", bins=self.bins)
         if self.weight is not None and self.weight == self.target:
             raise OptionError("that is the target", weight=self.weight)
-        if self.weight_kind is not None:
-            checked_kind(self.weight_kind)
-            if self.weight is None:
-                raise OptionError(f"{opt('weight_kind')} requires {opt('weight')}")
+        if self.weight_kind is not None and self.weight is None:
+            raise OptionError(f"{opt('weight_kind')} requires {opt('weight')}")
         both = set(names_in(self.categorical)) & set(names_in(self.numeric))
         if both:
             raise OptionError(
                 f"{sorted(both)[0]!r} cannot be both {opt('categorical')} and {opt('numeric')}"
             )
-        learner = self.make_learner()
+        self._check_learner(self.make_learner())
+
+    def _check_learner(self, learner: Learner) -> None:
+        """Refuse what this learner has no use for."""
         if self.target == NO_CLASS:
-            self._check_classless(learner)
+            self._check_no_target(learner)
         for option, useful in (
             ("loocv_sample", learner.selection is not None),
             ("structure_sample", learner.uses_pairs and learner.collecting is None),
         ):
-            size = getattr(self, option)
-            if size is not None and size < 1:
-                raise OptionError("give at least 1 row", **{option: size})
-            if size is not None and not useful:
+            if getattr(self, option) is not None and not useful:
                 raise OptionError(f"{opt(option)} does nothing for the learner {self.learner}")
         if learner.searching is not None and self.weight is not None:
             raise OptionError(
-                f"{opt('weight')} is not for the learner {self.learner}: its bounds are about "
-                "rows that "
-                "count alike"
+                f"{opt('weight')} is not for the learner {self.learner}: its bounds are about rows "
+                "that count alike"
             )
         self._check_bound(learner)
         backs_off = learner.has_backoff and learner.averaging is None
@@ -134,7 +123,7 @@ class FitOptions:
             raise OptionError(f"{opt('backoff')} does nothing for the learner {self.learner}")
         self._check_smoothing(learner)
 
-    def _check_classless(self, learner: Learner) -> None:
+    def _check_no_target(self, learner: Learner) -> None:
         """Refuse what needs a class where there is none."""
         if learner.searching is None:
             raise OptionError(f"the learner {self.learner} needs a target; give {opt('target')}")
@@ -220,26 +209,17 @@ class FitOptions:
 
     def make_learner(self) -> Learner:
         """The learner these options ask for."""
-        return make_learner(
-            self.learner,
-            k=self.k,
-            kmax=self.kmax,
-            select=self.select,
-            loss=self.loss,
-            n=self.n,
-            # False is what a learner does anyway.
-            subsumption=self.subsumption or None,
-            weighted=self.weighted or None,
-            min_count=self.min_count,
-            attributes=self.attributes,
-            score=self.score,
-            superparent=self.superparent,
-            order=self.order,
-            parents_from_first=self.parents_from_first,
-            parents=self.parents,
-            map=self.map or None,
-            search=self.search,
-        )
+        return make_learner(self.learner, **self.learner_options)
+
+    @property
+    def loss(self) -> str | None:
+        """The loss that a selection goes by, where one was given."""
+        return self.learner_options.get("loss")
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """`meta.options` of a model: what its learner and its encoding were told."""
+        return {**self.make_learner().options(), **self.discretisation.options()}
 
     @property
     def draws_rows(self) -> bool:
@@ -331,29 +311,71 @@ def checked_rows(options: dict[str, Any]) -> dict[str, Any]:
     """Keywords that say which rows of the data are meant; any other is an error."""
     for key in options:
         if key not in ROWS:
-            raise OptionError(f"there is no option {key!r} here; there is {', '.join(ROWS)}")
+            raise unknown(key, ROWS)
     return options
 
 
-def fit_options(target: str, options: dict[str, Any]) -> FitOptions:
-    """Options from keywords; an unknown one is an error that names the known."""
-    known = {f.name for f in fields(FitOptions)}
+OWN = tuple(
+    f.name for f in fields(FitOptions) if f.name not in ("target", "learner", "learner_options")
+)
+
+
+def fit_options(
+    target: str, options: Mapping[str, Any], learner: str | Learner | None = None
+) -> FitOptions:
+    """Options from keywords; an unknown one is an error that lists the valid."""
+    known = fit_options_known()
     for key in options:
         if key not in known:
-            raise OptionError(f"there is no option {key!r}; there is {', '.join(sorted(known))}")
+            raise unknown(key, sorted(known))
     if not isinstance(options.get("weight"), str | None):
         raise OptionError(f"{opt('weight')} is the name of a column: put the weights into the data")
-    for key, value in options.items():
+    # False is what a learner does anyway.
+    given = {key: value for key, value in options.items() if value is not None}
+    own = {
+        key: value
+        for key, value in given.items()
+        if key in learner_options() and value is not False
+    }
+    if isinstance(learner, Learner):
+        learner, own = _of_object(learner, own)
+    for key, value in {**given, **own}.items():
         if isinstance(value, int):
             check_whole(key, value)
         elif isinstance(value, str):
             check_text(key, value)
-    if options.get("learner") is None:
-        # Whoever gives k has chosen the learner that takes it.
-        options = {**options, "learner": "kdb" if options.get("k") is not None else DEFAULT_LEARNER}
-    cleaned: dict[str, Any] = {
-        key: as_list(value) if key in LISTS else value
-        for key, value in options.items()
-        if value is not None
+    if learner is None:
+        learner = "kdb" if "k" in own else DEFAULT_LEARNER  # `k` implies `kdb`
+    others = {
+        key: as_list(value) if known[key].is_list else value
+        for key, value in given.items()
+        if key not in learner_options()
     }
-    return FitOptions(target=target, **cleaned)
+    return FitOptions(target=target, learner=learner, learner_options=own, **others)
+
+
+def _of_object(learner: Learner, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The name and the options of a learner that the caller has made."""
+    if learners().get(learner.name) is not type(learner):
+        raise OptionError(
+            f"the class {type(learner).__name__} is not a registered learner; "
+            "put @sqlbn.register before it"
+        )
+    if given:
+        raise OptionError(
+            f"{opt(next(iter(given)))} belongs to the learner: write it into {learner!r}"
+        )
+    return learner.name, learner.given
+
+
+def stored_options(
+    target: str, learner: str, stored: Mapping[str, Any], **others: Any
+) -> FitOptions:
+    """The options of the fit that a model comes from, by its `meta.options` and other entries."""
+    own = {
+        key: value
+        for key, value in stored.items()
+        if key not in ("bins", "discretise") and value is not False
+    }
+    cuts = {key: stored[key] for key in ("bins", "discretise") if key in stored}
+    return FitOptions(target=target, learner=learner, learner_options=own, **cuts, **others)
