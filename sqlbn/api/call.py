@@ -8,30 +8,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlbn.engines import DuckDBEngine, Settings
+from sqlbn.data import Source, open_source
+from sqlbn.data.csv_types import Types
+from sqlbn.data.no_target import told as told_target
+from sqlbn.data.no_target import with_class_of
+from sqlbn.data.opening import check_there
+from sqlbn.engines import Session, Settings
+from sqlbn.engines.progress import ConsoleProgress, Progress
 from sqlbn.errors import OptionError, opt
-from sqlbn.fitting import Pattern
 from sqlbn.learners import Learner
 from sqlbn.learners.fit_options import ROWS, FitOptions, fit_options
 from sqlbn.learners.registry import learner_options
-from sqlbn.living.models import options_of
 from sqlbn.options.catalogue import FitKeywords, SettingKeywords, names_of
 from sqlbn.options.lists import pairs_in
 from sqlbn.options.option import unknown
-from sqlbn.progress import ConsoleProgress, Progress
-from sqlbn.sources import Source, open_source
-from sqlbn.sources.classless import told as told_target
-from sqlbn.sources.classless import with_class_of
-from sqlbn.sources.csv_types import Types
-from sqlbn.sources.there import check_there
+from sqlbn.pipeline import Pattern
 from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
 from sqlbn.store.saving import check_not_read, store_model
 from sqlbn.store.spec import ModelSpec
+from sqlbn.updates.stored_model import options_of
 
 if TYPE_CHECKING:
     from sqlbn.api.model import Model
-    from sqlbn.draft import Draft
+    from sqlbn.engines.workspace import Workspace
 
 _SETTINGS = names_of(SettingKeywords)
 # What a model decides that another is to be like.
@@ -143,27 +143,27 @@ def told_by(quiet: bool, progress: Progress | None) -> Progress:
 
 
 @contextmanager
-def started(settings: Settings, progress: Progress, *data: Any) -> Iterator[DuckDBEngine]:
+def started(settings: Settings, progress: Progress, *data: Any) -> Iterator[Session]:
     """An engine for the length of a call; files that are not there are named before it starts."""
     check_there(settings, *data)
-    with opened_engine(settings, progress) as engine:
-        yield engine
+    with opened_engine(settings, progress) as session:
+        yield session
 
 
 @contextmanager
-def kept(settings: Settings, progress: Progress, *data: Any) -> Iterator[DuckDBEngine]:
+def kept(settings: Settings, progress: Progress, *data: Any) -> Iterator[Session]:
     """An engine that a model takes over; closed where none is made."""
     check_there(settings, *data)
-    engine = opened_engine(settings, progress)
+    session = opened_engine(settings, progress)
     try:
-        yield engine
+        yield session
     except BaseException:
-        engine.close()
+        session.close()
         raise
 
 
 def open_for_fit(
-    engine: DuckDBEngine,
+    session: Session,
     data: Any,
     options: FitOptions,
     pattern: Pattern | None = None,
@@ -174,7 +174,7 @@ def open_for_fit(
     if pattern is not None:
         used, trained = pattern.encoding.uses, pattern.encoding.trained
     source = open_source(
-        engine,
+        session,
         data,
         table=options.table,
         query=options.query,
@@ -202,17 +202,19 @@ class Place:
     def of(store: str | Path | None, name: str | None, replace: bool) -> Place | None:
         """The place that was given; None where there is none."""
         if (store is None) != (name is None):
-            raise OptionError(f"{opt('store')} and {opt('name')} go together: give both, or neither")
+            raise OptionError(
+                f"{opt('store')} and {opt('name')} go together: give both, or neither"
+            )
         return None if store is None or name is None else Place(store, name, replace)
 
-    def check(self, engine: DuckDBEngine, progress: Progress) -> None:
+    def check(self, session: Session, progress: Progress) -> None:
         """An error, before the work, where no model can be written."""
-        open_store(self.store).check_name(engine, self.name, self.replace, progress.note)
+        open_store(self.store).check_name(session, self.name, self.replace, progress.note)
 
     def check_source(self, source: Source) -> None:
         """An error where the store is a file that is read."""
         check_not_read(self.store, source)
 
-    def keep(self, draft: Draft, spec: ModelSpec, progress: Progress) -> None:
+    def keep(self, workspace: Workspace, spec: ModelSpec, progress: Progress) -> None:
         """Write the model."""
-        store_model(self.store, draft, spec, self.name, self.replace, progress)
+        store_model(self.store, workspace, spec, self.name, self.replace, progress)

@@ -5,20 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sqlbn.api.call import Place, kept, only_settings, open_for_fit, options_like
-from sqlbn.api.call import split_options, told_by
+from sqlbn.api.call import (
+    Place,
+    kept,
+    only_settings,
+    open_for_fit,
+    options_like,
+    split_options,
+    told_by,
+)
 from sqlbn.api.frames import with_target
 from sqlbn.api.model import Model
 from sqlbn.errors import OptionError, opt
-from sqlbn.fitting import learn
+from sqlbn.pipeline import learn
 from sqlbn.store import open_store
-from sqlbn.store.opening import as_folder
+from sqlbn.store.saving import as_folder
 from sqlbn.store.spec import read_spec
 
 if TYPE_CHECKING:
+    from sqlbn.engines.progress import Progress
     from sqlbn.learners import Learner
     from sqlbn.options.catalogue import FitKeywords, SettingKeywords
-    from sqlbn.progress import Progress
 
 
 def fit(
@@ -66,16 +73,16 @@ def fit(
         raise OptionError(f"give {opt('store')} or {opt('store_table')}, not both")
     place = Place.of(as_folder(store_table) if store_table is not None else store, name, replace)
     progress = told_by(quiet, progress)
-    with kept(settings, progress, data) as engine:
+    with kept(settings, progress, data) as session:
         if place is not None:
-            place.check(engine, progress)
-        source = open_for_fit(engine, data, chosen, pattern)
+            place.check(session, progress)
+        source = open_for_fit(session, data, chosen, pattern)
         if place is not None:
             place.check_source(source)
-        draft, spec = learn(engine, source, chosen, progress, pattern)
+        workspace, spec = learn(session, source, chosen, progress, pattern)
         if place is not None:
-            place.keep(draft, spec, progress)
-        return Model(engine, draft, spec)
+            place.keep(workspace, spec, progress)
+        return Model(session, workspace, spec)
 
 
 def load(
@@ -87,6 +94,6 @@ def load(
 ) -> Model:
     """A model from a store. Its tables are copied: the file is free again at once."""
     progress = told_by(True, progress)
-    with kept(only_settings(settings), progress) as engine:
-        draft = open_store(store).load(engine, name, progress.note)
-        return Model(engine, draft, read_spec(draft))
+    with kept(only_settings(settings), progress) as session:
+        workspace = open_store(store).load(session, name, progress.note)
+        return Model(session, workspace, read_spec(workspace))

@@ -5,7 +5,12 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from sqlbn.errors import ColumnError, OptionError, SourceError, opt
+from sqlbn.errors import (
+    ColumnError,
+    OptionError,
+    SourceError,
+    opt,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,14 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sqlbn.api.call import engine_settings, only_settings, other_options, started, told_by
+from sqlbn.api.call import (
+    engine_settings,
+    only_settings,
+    other_options,
+    started,
+    told_by,
+)
 from sqlbn.learners.fit_options import checked_rows
-from sqlbn.living.changing import Change
-from sqlbn.living.operations import change_stored, merge_stored
+from sqlbn.updates.changes import Change
+from sqlbn.updates.operations import change_stored, merge_stored
 
 if TYPE_CHECKING:
+    from sqlbn.engines.progress import Progress
     from sqlbn.options.catalogue import ReadingKeywords, SettingKeywords
-    from sqlbn.progress import Progress
 
 
 def update(
@@ -61,8 +67,8 @@ def _change(
     options: Mapping[str, Any],
 ) -> Change:
     rows = checked_rows(other_options(options))
-    with started(engine_settings(options), progress, data) as engine:
-        return change_stored(engine, store, name, action, data, progress, again=again, **rows)
+    with started(engine_settings(options), progress, data) as session:
+        return change_stored(session, store, name, action, data, progress, again=again, **rows)
 
 
 def merge(
@@ -83,9 +89,9 @@ def merge(
     `other_store` is the file that holds the other model, where it is not the same.
     """
     progress = told_by(quiet, progress)
-    with started(only_settings(settings), progress) as engine:
+    with started(only_settings(settings), progress) as session:
         return merge_stored(
-            engine,
+            session,
             store,
             (one, other),
             name,

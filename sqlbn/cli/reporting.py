@@ -12,9 +12,9 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import ShellSpelling, echo
-from sqlbn.display import printable
 from sqlbn.errors import SqlbnError, spelling
 from sqlbn.options.user_values import check_text, check_whole
+from sqlbn.text import printable
 
 P = ParamSpec("P")
 R = TypeVar("R")

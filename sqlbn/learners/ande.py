@@ -6,11 +6,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sqlbn.errors import OptionError, opt
-from sqlbn.learners.base import Averaging, Learner, Selection, Smooths, checked_loss
+from sqlbn.learners.base import (
+    Averaging,
+    Learner,
+    Selection,
+    Smooths,
+    checked_loss,
+)
 from sqlbn.learners.registry import register
 from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import Information
-from sqlbn.structure.parents import Structure, no_parents
+from sqlbn.structure.shape import Structure, no_parents
 
 MIN_COUNT = 100
 

@@ -8,13 +8,18 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from sqlbn.errors import SqlbnWarning, opt
-from sqlbn.learners.base import Architecture, Collecting, Learner, Smooths
+from sqlbn.learners.base import (
+    Architecture,
+    Collecting,
+    Learner,
+    Smooths,
+)
 from sqlbn.learners.registry import register
 from sqlbn.options.catalogue import checked
-from sqlbn.structure.given import given_terms, read_given
 from sqlbn.structure.information import Information
 from sqlbn.structure.orders import AUTO, checked_order
-from sqlbn.structure.parents import Structure, no_parents
+from sqlbn.structure.parent_sets import given_terms, read_given
+from sqlbn.structure.shape import Structure, no_parents
 
 
 @register

@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from sqlbn.encode.partitions import (
+from sqlbn.data import Source
+from sqlbn.data.no_target import NO_CLASS
+from sqlbn.encoding.partitions import (
     AUTO,
     DEFAULT_BINS,
     Discretisation,
     candidates,
     checked_method,
 )
-from sqlbn.encode.profile import Choices
+from sqlbn.encoding.profile import Choices
 from sqlbn.errors import OptionError, command, opt
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import (
@@ -21,6 +23,14 @@ from sqlbn.learners.registry import (
     learners,
     make_learner,
     smoothed_learners,
+)
+from sqlbn.models.estimates import (
+    Smoothing,
+    Unseen,
+    checked_backoff,
+    checked_estimate,
+    checked_missing,
+    checked_unseen,
 )
 from sqlbn.options.catalogue import (
     DEFAULT_LEARNER,
@@ -32,18 +42,7 @@ from sqlbn.options.catalogue import (
 from sqlbn.options.lists import as_list, names_in, possible_names
 from sqlbn.options.option import unknown
 from sqlbn.options.user_values import check_text, check_whole
-from sqlbn.scoring.smoothing import (
-    Smoothing,
-    Unseen,
-    checked_backoff,
-    checked_estimate,
-    checked_missing,
-    checked_unseen,
-)
-from sqlbn.search.bounds import Rule
-from sqlbn.search.rules import given_rule
-from sqlbn.sources import Source
-from sqlbn.sources.classless import NO_CLASS
+from sqlbn.search.bounds import Rule, given_rule
 
 # Which rows of the data are meant, and how they are read.
 ROWS = names_of(RowKeywords)

@@ -11,7 +11,7 @@ from sqlbn.learners.registry import register
 from sqlbn.options.catalogue import checked
 from sqlbn.search.dependence import decide_parents
 from sqlbn.structure.information import Information, pair_families
-from sqlbn.structure.parents import Structure, k_dependence
+from sqlbn.structure.shape import Structure, k_dependence
 
 
 @register

@@ -9,7 +9,7 @@ from sqlbn.learners.base import Selection, Smooths, checked_loss
 from sqlbn.learners.kdb import Kdb
 from sqlbn.learners.registry import register
 from sqlbn.options.catalogue import checked
-from sqlbn.structure.selection import Select
+from sqlbn.structure.shape import Select
 
 
 @register

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from sqlbn.learners.base import Learner, Weighing
 from sqlbn.learners.registry import register
 from sqlbn.structure.information import Information
-from sqlbn.structure.parents import Structure, no_parents
+from sqlbn.structure.shape import Structure, no_parents
 
 
 @register

@@ -17,7 +17,7 @@ from sqlbn.structure.orders import (
     ordered,
     position_of,
 )
-from sqlbn.structure.parents import Structure
+from sqlbn.structure.shape import Structure
 
 
 @register

@@ -9,7 +9,7 @@ from sqlbn.learners.base import Decider, Learner
 from sqlbn.learners.registry import register
 from sqlbn.search.dependence import decide_tree
 from sqlbn.structure.information import Information, pair_families
-from sqlbn.structure.parents import Structure, spanning_tree
+from sqlbn.structure.shape import Structure, spanning_tree
 
 
 @register

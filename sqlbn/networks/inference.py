@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.errors import NetworkError, OptionError, command, opt
+from sqlbn.errors import (
+    NetworkError,
+    OptionError,
+    command,
+    opt,
+)
 from sqlbn.networks.network import Network, repeated
 
 Array = npt.NDArray[Any]

@@ -11,7 +11,12 @@ import re
 import stat
 from pathlib import Path
 
-from sqlbn.errors import SqlbnError, StoreError, command, opt
+from sqlbn.errors import (
+    SqlbnError,
+    StoreError,
+    command,
+    opt,
+)
 
 # Prefixes by which the engine would open something else than a file.
 _OTHER_DATABASES = ("md", "motherduck", "ducklake", "sqlite", "postgres", "postgresql", "mysql")

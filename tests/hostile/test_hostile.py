@@ -18,7 +18,12 @@ from conftest import Run
 
 import sqlbn
 from sqlbn.cli.text import ShellSpelling
-from sqlbn.errors import ColumnError, OptionError, SourceError, spelling
+from sqlbn.errors import (
+    ColumnError,
+    OptionError,
+    SourceError,
+    spelling,
+)
 
 N = 40
 GOOD = pa.table(

@@ -13,7 +13,14 @@ import pytest
 
 import sqlbn
 from sqlbn.cli.text import ShellSpelling
-from sqlbn.errors import OptionError, SqlbnError, SqlbnWarning, command, opt, spelling
+from sqlbn.errors import (
+    OptionError,
+    SqlbnError,
+    SqlbnWarning,
+    command,
+    opt,
+    spelling,
+)
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
