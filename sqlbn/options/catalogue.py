@@ -148,6 +148,10 @@ class EngineKeywords(MachineKeywords, total=False):
     session: Annotated[
         object, Option("spark: a session that the caller has.", RESOURCES, only_python=True)
     ]
+    limits: Annotated[
+        object,
+        Option("Tuning constants, a `Limits`: tests give others.", RESOURCES, only_python=True),
+    ]
 
 
 class SettingKeywords(EngineKeywords, total=False):
