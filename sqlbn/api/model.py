@@ -25,7 +25,7 @@ from sqlbn.evaluation.held_out import check_input, evaluate_source, require_judg
 from sqlbn.evaluation.metrics import Evaluation, asked_class, positive_class
 from sqlbn.learners.fit_options import checked_rows
 from sqlbn.models.compiler import Scorer, prediction_sql, probabilities_sql
-from sqlbn.models.steps import is_large, scored_in_steps
+from sqlbn.models.product.product_query import is_large, scored_in_steps
 from sqlbn.models.unseen import Unseen, count_unseen
 from sqlbn.options.lists import as_list, names_in
 from sqlbn.store import open_store
@@ -248,7 +248,7 @@ class Model:
         source, hidden = scorable(self._spec, source, exclude)
         order = ordering(source, order_by)
         scorer = self._spec.scorer(self._draft.prefix, source.columns, row_engine.dialect)
-        self._unseen = count_unseen(row_engine, self._spec, scorer, source)
+        self._unseen = count_unseen(row_engine, self._spec.books, scorer, source)
         if strict:
             self._unseen.refuse()
         if row_engine.keeps_order and is_large(scorer):

@@ -12,10 +12,10 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.row_engine import Kept, Numbering
 from sqlbn.engines.sql import RESERVED, identifier, render
 from sqlbn.errors import OptionError
+from sqlbn.evaluation.auto_encoding import learn
 from sqlbn.evaluation.held_out import evaluate_source
 from sqlbn.evaluation.metrics import Evaluation, pooled, positive_of_rows
 from sqlbn.learners.fit_options import FitOptions
-from sqlbn.pipeline import learn
 
 PLACE = f"{RESERVED}place"
 _ROW = f"{RESERVED}row"

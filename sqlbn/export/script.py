@@ -13,10 +13,8 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ExportError, opt
 from sqlbn.export.targets import INPUT, TURNS_TABLE, PortableDialect, Target
 from sqlbn.export.translation import Translator
-from sqlbn.models.average.superparents import SUPER_TABLE, implied_table
-from sqlbn.models.collection.collected import START_TABLE
 from sqlbn.models.compiler import Scorer, prediction_sql
-from sqlbn.models.product.factors import Factor
+from sqlbn.models.product.factor_tables import Factor
 from sqlbn.store.spec import ModelSpec
 
 # Room for `_implied_1234` and the like behind the model's name.
@@ -77,18 +75,6 @@ def check_columns(carried: Sequence[str], results: Sequence[str], target: Target
             )
         if "\x00" in name:
             raise ExportError(f"the name {name!r} holds a NUL character; rename the column")
-
-
-def table_of(workspace: Workspace, name: str) -> dict[str, Any]:
-    """Columns and rows of a table, by its key."""
-    found = workspace.session.arrow(f"FROM {workspace.table(name)} ORDER BY key")
-    columns = [list(map(_plain, column.to_pylist())) for column in found.columns]
-    return {"columns": found.column_names, "rows": list(zip(*columns, strict=True))}
-
-
-def _plain(value: Any) -> float | int | None:
-    # Keys past 2^63 are decimals in Arrow.
-    return value if isinstance(value, float | None) else int(value)
 
 
 # Rows and characters of one INSERT: SQL Server takes 1,000 rows, BigQuery a megabyte.
@@ -164,18 +150,13 @@ class Script:
 
     def _tables(self) -> Iterator[tuple[str, str]]:
         """The model's tables under the names that queries have for them, and queries for both."""
-        spec, workspace, scorer = self._spec, self._draft, self._scorer
+        workspace, scorer = self._draft, self._scorer
         for factor in _tables_of(scorer.factors):
             yield factor, f"FROM {workspace.table(factor)}"
-        if spec.supers is not None:
-            yield SUPER_TABLE, f"FROM {workspace.table(SUPER_TABLE)}"
-            for j, generals in enumerate(spec.supers.implied):
-                if generals:
-                    yield implied_table(j), f"FROM {workspace.table(implied_table(j))}"
-            yield TURNS_TABLE, _numbers(len(spec.supers.sets))
-        elif spec.collected is not None and spec.collected.n_turns:
-            yield START_TABLE, f"FROM {workspace.table(START_TABLE)}"
-            yield TURNS_TABLE, _numbers(spec.collected.n_turns)
+        for table in scorer.scoring.tables:
+            yield table, f"FROM {workspace.table(table)}"
+        if scorer.scoring.n_turns:
+            yield TURNS_TABLE, _numbers(scorer.scoring.n_turns)
         joined = [
             scorer.books[v].name
             for v in scorer.used

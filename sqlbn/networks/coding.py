@@ -22,7 +22,8 @@ from sqlbn.engines.sql import render
 from sqlbn.errors import NoRowsError
 from sqlbn.models.compiler import Scorer, code_items
 from sqlbn.models.estimates import Smoothing
-from sqlbn.models.product.factors import Factor
+from sqlbn.models.product.factor_tables import Factor
+from sqlbn.models.product.product_kind import ProductScoring
 from sqlbn.networks.network import Network, Variable
 
 # The class of a network that has none: all rows are in it, and no column says so.
@@ -51,6 +52,7 @@ def network_scorer(network: Network, source: Source, dialect: Dialect = DUCKDB) 
             for i, above in enumerate(network.parents)
         ),
         smoothing=Smoothing(),
+        scoring=ProductScoring(),
         dialect=dialect,
     )
 

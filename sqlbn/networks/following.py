@@ -21,10 +21,11 @@ from sqlbn.engines.progress import ConsoleProgress, Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, OptionError, opt
 from sqlbn.learners.fit_options import FitOptions
+from sqlbn.learners.searched import Vfbn2
 from sqlbn.model import Model
 from sqlbn.networks.coding import coded_rows
 from sqlbn.networks.network_fit import fit_keywords
-from sqlbn.pipeline import Pattern, learn, learn_judged
+from sqlbn.pipeline import Pattern, fit_with_loo
 from sqlbn.search.decisions import Decision, Log, Task
 from sqlbn.search.graph import Change, Graph
 from sqlbn.search.methods import COUNTS_SHARE, FoundNetwork, entropy
@@ -96,12 +97,11 @@ def follow(
     progress = progress or (Progress() if quiet else ConsoleProgress())
     settings, chosen = api.split_options(*fit_keywords("vfbn2", target, options))
     settings.require_order("network follow")
-    searching = chosen.make_learner().searching
-    assert searching is not None
-    if window < searching.options.block_rows:
-        raise OptionError(
-            f"give at least a block, {searching.options.block_rows} rows", window=window
-        )
+    learner = chosen.make_learner()
+    assert isinstance(learner, Vfbn2)
+    search = learner.search
+    if window < search.block_rows:
+        raise OptionError(f"give at least a block, {search.block_rows} rows", window=window)
     check_there(settings, data)
     session = Session(settings)
     try:
@@ -109,7 +109,7 @@ def follow(
             open_store(store).check_name(session, name, replace, progress.note)
         source = api.open_for_fit(session, data, chosen)
         check_not_read(store, source)
-        following = _Following(session, source, chosen, searching.options, window, progress)
+        following = _Following(session, source, chosen, search, window, progress)
         found = list(following.run())
         workspace, spec = following.model()
         if store is not None and name is not None:
@@ -177,7 +177,7 @@ class _Following:
     def _begin(self) -> None:
         """A network of the first window, and its rows as blocks of codes."""
         whole = self._rows_of(*(path for path, _ in self._kept))
-        workspace, spec = learn(
+        workspace, spec, _ = fit_with_loo(
             self._session, whole, self._options.of_used_columns(), self._progress
         )
         self._first = workspace, spec
@@ -283,7 +283,7 @@ class _Following:
         pattern = Pattern(encoding_of(first, spec), Shape.whole(structure))
         whole = self._rows_of(*(path for path, _ in self._kept))
         options = self._options.of_used_columns()
-        workspace, _, _ = learn_judged(self._session, whole, options, self._progress, pattern)
+        workspace, _, _ = fit_with_loo(self._session, whole, options, self._progress, pattern)
         first.drop()
         names = [book.name for book in spec.books]
         self._log.write(workspace, names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,12 +20,10 @@ from sqlbn.search.decisions import Log, Task
 from sqlbn.search.graph import Graph
 from sqlbn.search.hgc import hgc
 from sqlbn.search.scores import LocalScores
+from sqlbn.search.search_options import Searching
 from sqlbn.search.vfbn1 import vfbn1
 from sqlbn.search.vfbn2 import vfbn2
 from sqlbn.structure.shape import Structure
-
-if TYPE_CHECKING:
-    from sqlbn.learners.base import Searching
 
 # The share of the memory limit that the counts of all candidates may take.
 COUNTS_SHARE = 0.25

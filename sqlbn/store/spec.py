@@ -25,11 +25,11 @@ from sqlbn.errors import (
     command,
     opt,
 )
-from sqlbn.models.average.superparents import SuperParents, read_supers
-from sqlbn.models.collection.collected import Collected, read_collected
 from sqlbn.models.compiler import Scorer
 from sqlbn.models.estimates import Smoothing, log_prior
-from sqlbn.models.product.factors import Factor
+from sqlbn.models.kind import Scoring
+from sqlbn.models.kinds import read_scoring
+from sqlbn.models.product.factor_tables import Factor
 from sqlbn.store.damage import (
     check_tables,
     damaged_by,
@@ -96,9 +96,8 @@ class ModelSpec:
     selected: tuple[int, ...]
     parents: tuple[tuple[int, ...], ...]
     factors: tuple[Factor, ...]
+    scoring: Scoring
     empty: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    supers: SuperParents | None = None
-    collected: Collected | None = None
 
     @property
     def has_class(self) -> bool:
@@ -156,8 +155,7 @@ class ModelSpec:
             log_prior=self.log_prior,
             factors=self.factors,
             smoothing=self.smoothing,
-            supers=self.supers,
-            collected=self.collected,
+            scoring=self.scoring,
             dialect=dialect,
             joined=tables,
         )
@@ -311,8 +309,7 @@ def _read_spec(workspace: Workspace) -> ModelSpec:
         parents=_read_parents(workspace),
         factors=factors,
         empty=empty,
-        supers=read_supers(workspace, books, smoothing),
-        collected=read_collected(workspace, scored_books(books, smoothing, empty), smoothing),
+        scoring=read_scoring(workspace, scored_books(books, smoothing, empty), smoothing),
     )
 
 

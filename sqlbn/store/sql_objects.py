@@ -99,7 +99,7 @@ def too_large_for_sql(spec: ModelSpec, name: str) -> str | None:
     scorer = spec.scorer(None)
     joins, n = len(scorer.factors), len(scorer.class_names)
     small = joins <= statement_size.SQL_JOINS and joins * n <= statement_size.SQL_LOOKUPS
-    if small or not scorer.is_product:
+    if small or not scorer.scoring.adds_factors:
         return None
     return (
         f"the model {name!r} is too large for one query ({len(scorer.used):,} columns, {n:,} "

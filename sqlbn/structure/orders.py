@@ -65,3 +65,9 @@ def position_of(name: str, names: Sequence[str], option: str) -> int:
         return alike[0]
     listed = ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
     raise OptionError(f"{opt(option)}: there is no attribute {name!r}; there is {listed or 'none'}")
+
+
+def check_super_parent(name: str, names: Sequence[str]) -> None:
+    """An error where the super-parent that is named is no attribute."""
+    if name != AUTO:
+        position_of(name, names, "superparent")

@@ -13,15 +13,18 @@ from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import key_type, packed_sql
 from sqlbn.engines.sql import NAMES, literal, relation_sql, render
 from sqlbn.models.collection.collected import START_TABLE, Collected
-from sqlbn.models.distinct_rows import (
+from sqlbn.models.product.factor_tables import Factor
+from sqlbn.models.row_queries import (
+    BATCH,
     Key,
+    Listed,
     any_values,
+    carried_codes,
     distinct_rows,
     identity,
+    joined_batch,
     rejoined,
 )
-from sqlbn.models.joins import BATCH, Listed, carried_codes, joined_batch
-from sqlbn.models.product.factors import Factor
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.models.average.super_tables import by_class
 from sqlbn.models.collection.collected import START_TABLE, CollectionPlan, plan_collection
 from sqlbn.models.estimates import Smoothing, term_estimate
-from sqlbn.models.product.factor_tables import AttributeValues, spread
-from sqlbn.models.product.factors import Factor
+from sqlbn.models.product.factor_tables import AttributeValues, Factor, spread
 from sqlbn.structure.parent_sets import Term
 
 Array = npt.NDArray[Any]

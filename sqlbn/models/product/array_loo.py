@@ -19,9 +19,8 @@ from sqlbn.engines import Session
 from sqlbn.engines import limits as statement_size
 from sqlbn.engines.limits import in_blocks
 from sqlbn.errors import OutOfMemoryError, opt
-from sqlbn.models.compiler import TIE
 from sqlbn.models.estimates import Smoothing
-from sqlbn.models.losses import LEAST_PROBABILITY, Loss, finished, matthews
+from sqlbn.models.losses import LEAST_PROBABILITY, TIE, Loss, finished, matthews
 
 Array = npt.NDArray[Any]
 
