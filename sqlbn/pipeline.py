@@ -22,9 +22,9 @@ from sqlbn.encoding.preparing import (
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
+from sqlbn.kinds.kind import Fitting, Job
+from sqlbn.kinds.losses import Loss
 from sqlbn.learners.fit_options import FitOptions
-from sqlbn.models.kind import Fitting, Job
-from sqlbn.models.losses import Loss
 from sqlbn.store.description import fit_meta, variables_of, write_variables
 from sqlbn.store.history import start_history
 from sqlbn.store.spec import ModelSpec, read_spec, write_meta

@@ -23,8 +23,8 @@ from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnWarning
+from sqlbn.kinds.losses import Loss
 from sqlbn.learners.fit_options import FitOptions
-from sqlbn.models.losses import Loss
 from sqlbn.pipeline import Pattern, fit_with_loo, try_encoding
 from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.information import DECIMALS

@@ -13,8 +13,8 @@ from sqlbn.encoding.weights import check_weights
 from sqlbn.engines import Session
 from sqlbn.errors import OptionError, opt
 from sqlbn.evaluation.ranking import RANKINGS, Ranking, pooled_rankings
+from sqlbn.kinds.losses import against_rest, matthews
 from sqlbn.learners.fit_options import FitOptions
-from sqlbn.models.losses import against_rest, matthews
 
 
 @dataclass

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sqlbn.errors import OptionError, opt
+from sqlbn.kinds.average.average_fit import Averaging
+from sqlbn.kinds.average.average_kind import AverageKind
+from sqlbn.kinds.kind import Kind, Selection
 from sqlbn.learners.base import Learner, Smooths, checked_loss
 from sqlbn.learners.registry import register
-from sqlbn.models.average.average_fit import Averaging
-from sqlbn.models.average.average_kind import AverageKind
-from sqlbn.models.kind import Kind, Selection
 from sqlbn.options.catalogue import checked
 
 MIN_COUNT = 100

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, cast
 
-from sqlbn.models.estimates import Estimate, Missing
-from sqlbn.models.kind import Kind, Needs
-from sqlbn.models.losses import Loss
+from sqlbn.kinds.estimates import Estimate, Missing
+from sqlbn.kinds.kind import Kind, Needs
+from sqlbn.kinds.losses import Loss
 from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure, no_parents

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from sqlbn.errors import SqlbnWarning, opt
+from sqlbn.kinds.collection.collection_kind import CollectionKind
+from sqlbn.kinds.kind import Kind, Needs
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import register
-from sqlbn.models.collection.collection_kind import CollectionKind
-from sqlbn.models.kind import Kind, Needs
 from sqlbn.options.catalogue import checked
 from sqlbn.structure.orders import AUTO, check_super_parent, checked_order
 from sqlbn.structure.parent_sets import (

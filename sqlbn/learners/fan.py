@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from sqlbn.kinds.kind import Kind, Needs
+from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import register
-from sqlbn.models.kind import Kind, Needs
-from sqlbn.models.product.product_kind import ProductKind
 from sqlbn.structure.forest import checked_score, forest
 from sqlbn.structure.information import Information
 from sqlbn.structure.orders import checked_order, needs_pairs, ordered

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
+from sqlbn.kinds.first_pass import Decider
+from sqlbn.kinds.kind import Kind, Needs
+from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners.base import Learner
 from sqlbn.learners.registry import register
-from sqlbn.models.first_pass import Decider
-from sqlbn.models.kind import Kind, Needs
-from sqlbn.models.product.product_kind import ProductKind
 from sqlbn.options.catalogue import checked
 from sqlbn.search.dependence import decide_parents
 from sqlbn.structure.information import Information

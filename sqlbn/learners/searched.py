@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from sqlbn.kinds.kind import Kind
+from sqlbn.kinds.product.product_kind import SearchedProduct
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import register
-from sqlbn.models.kind import Kind
-from sqlbn.models.product.product_kind import SearchedProduct
 from sqlbn.options.catalogue import SearchKeywords, check_known
 from sqlbn.search.search_options import Searching, SearchOptions
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast, get_args
 
 from sqlbn.errors import OptionError
+from sqlbn.kinds.kind import Kind, Selection
+from sqlbn.kinds.product.product_fit import Selective
+from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners.base import Smooths, checked_loss
 from sqlbn.learners.kdb import Kdb
 from sqlbn.learners.registry import register
-from sqlbn.models.kind import Kind, Selection
-from sqlbn.models.product.product_fit import Selective
-from sqlbn.models.product.product_kind import ProductKind
 from sqlbn.options.catalogue import checked
 from sqlbn.structure.shape import Select
 

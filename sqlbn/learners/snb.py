@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from sqlbn.kinds.kind import Kind
+from sqlbn.kinds.product.product_fit import Weighted
+from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners.base import Learner
 from sqlbn.learners.registry import register
-from sqlbn.models.kind import Kind
-from sqlbn.models.product.product_fit import Weighted
-from sqlbn.models.product.product_kind import ProductKind
 
 
 @register

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sqlbn.kinds.kind import Kind, Needs
+from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners.base import Learner
 from sqlbn.learners.registry import register
-from sqlbn.models.kind import Kind, Needs
-from sqlbn.models.product.product_kind import ProductKind
 from sqlbn.search.dependence import decide_tree
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure, spanning_tree

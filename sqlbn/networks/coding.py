@@ -20,10 +20,10 @@ from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.sql import render
 from sqlbn.errors import NoRowsError
-from sqlbn.models.compiler import Scorer, code_items
-from sqlbn.models.estimates import Smoothing
-from sqlbn.models.product.factor_tables import Factor
-from sqlbn.models.product.product_kind import ProductScoring
+from sqlbn.kinds.compiler import Scorer, code_items
+from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.product.factor_tables import Factor
+from sqlbn.kinds.product.product_kind import ProductScoring
 from sqlbn.networks.network import Network, Variable
 
 # The class of a network that has none: all rows are in it, and no column says so.

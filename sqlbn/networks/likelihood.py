@@ -30,9 +30,9 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import NAMES, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.evaluation.held_out import check_input
-from sqlbn.models.compiler import Scorer, own_score
-from sqlbn.models.product.factor_tables import Factor
-from sqlbn.models.product.product_query import product_scores
+from sqlbn.kinds.compiler import Scorer, own_score
+from sqlbn.kinds.product.factor_tables import Factor
+from sqlbn.kinds.product.product_query import product_scores
 from sqlbn.networks.coding import coded_rows, narrowed, network_scorer
 from sqlbn.networks.network import Network
 from sqlbn.networks.stored_networks import check_is_network, smoothed_copy

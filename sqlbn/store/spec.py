@@ -25,11 +25,11 @@ from sqlbn.errors import (
     command,
     opt,
 )
-from sqlbn.models.compiler import Scorer
-from sqlbn.models.estimates import Smoothing, log_prior
-from sqlbn.models.kind import Scoring
-from sqlbn.models.kinds import read_scoring
-from sqlbn.models.product.factor_tables import Factor
+from sqlbn.kinds.compiler import Scorer
+from sqlbn.kinds.estimates import Smoothing, log_prior
+from sqlbn.kinds.kind import Scoring
+from sqlbn.kinds.kinds import read_scoring
+from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.store.damage import (
     check_tables,
     damaged_by,

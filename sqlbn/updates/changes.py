@@ -22,7 +22,7 @@ from sqlbn.errors import (
     StoreError,
     opt,
 )
-from sqlbn.models.kind import Added
+from sqlbn.kinds.kind import Added
 from sqlbn.store.description import program_meta, variables_of, write_variables
 from sqlbn.store.history import (
     FILES,

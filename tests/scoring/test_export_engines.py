@@ -14,7 +14,7 @@ import pytest
 from sqlbn.model import Model
 
 import sqlbn
-from sqlbn.export.formats import export_pieces
+from sqlbn.exporting.formats import export_pieces
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

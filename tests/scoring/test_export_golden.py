@@ -17,7 +17,7 @@ import pytest
 from sqlbn.model import Model
 
 import sqlbn
-from sqlbn.export.targets import TARGETS
+from sqlbn.exporting.targets import TARGETS
 
 pytest.importorskip("sqlglot", reason="sqlglot is not installed (sqlbn[export])")
 

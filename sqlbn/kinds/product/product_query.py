@@ -1,0 +1,201 @@
+"""The SQL of a product's scores: one streaming query of joins, or several statements if large.
+
+One query for all of a large product is planned in a time that grows faster than its joins and
+classes (1,000 classes, 20 columns: minutes for 5,000 rows), and carries every column of the input
+through every join (2,000 columns, 2 classes: 19 GB). In steps, some joins and some classes at a
+time, a row is known by its number until it has its scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from sqlbn.data import Source
+from sqlbn.data.relation import ROW, staged
+from sqlbn.encoding.codebook import column_sql
+from sqlbn.engines import Session
+from sqlbn.engines import limits as statement_size
+from sqlbn.engines.limits import in_blocks
+from sqlbn.engines.packing import packed_sql
+from sqlbn.engines.progress import Progress
+from sqlbn.engines.row_engine import Kept
+from sqlbn.engines.sql import NAMES, render
+from sqlbn.kinds.compiler import Scorer, coded_rows
+from sqlbn.kinds.product.factor_tables import Factor
+from sqlbn.kinds.row_queries import BATCH, joined_batch
+
+# In plain SQL nobody switches the search for a join order off, and it explodes past about 30 inner
+# joins (54: 18 s), and with fewer of many columns (20 of 450: minutes). Outer joins are kept as
+# written.
+_MOST_INNER_JOINS = 24
+
+
+def product_scores(scorer: Scorer, coded: str, reorder: bool = False) -> str:
+    """Rows whose codes (and those of no other attributes) a query gives, with log scores."""
+    keys = [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in scorer.factors]
+    codes = [f"{NAMES.code}{v}" for v in scorer.used]
+    scored = render(
+        "score/keys",
+        names=NAMES,
+        coded=coded,
+        kept=scorer.dialect.without(codes, among=scorer.kept),
+        keys=keys,
+        starts=[scorer.dialect.double(prior) for prior in scorer.log_prior],
+    )
+    joins, looked_up = len(scorer.factors), len(scorer.factors) * len(scorer.class_names)
+    outer = reorder and (joins > _MOST_INNER_JOINS or looked_up > statement_size.MOST_LOOKUPS)
+    batch: list[list[Factor]] = []
+    chains = chains_of(scorer.factors)
+    columns = [*scorer.kept, *(key["alias"] for key in keys)]
+    for place, chain in enumerate(chains):
+        batch.append(chain)
+        if sum(map(len, batch)) >= BATCH or place == len(chains) - 1:
+            scored, columns = _score_batch(scorer, scored, columns, batch, outer)
+            batch = []
+    return scored
+
+
+def _key(scorer: Scorer, factor: Factor) -> str:
+    key = packed_sql(
+        [f"{NAMES.code}{v}" for v in factor.variables],
+        [scorer.books[v].slots for v in factor.variables],
+    )
+    ignored = scorer.ignored(factor.members[0])
+    if factor.role == "parents" and ignored:
+        # Of an ignored value the parents say nothing; no key, no join.
+        listed = ", ".join(map(str, ignored))
+        child = f"{NAMES.code}{factor.members[0]}"
+        return f"CASE WHEN {child} NOT IN ({listed}) THEN {key} END"
+    return key
+
+
+def chains_of(factors: Sequence[Factor]) -> list[list[Factor]]:
+    """Factors that belong together, each chain from its deepest level down to its base."""
+    depth = {"cell": 2, "parents": 1, "base": 0}
+    chains: dict[tuple[int, ...], list[Factor]] = {}
+    for factor in factors:
+        chains.setdefault(factor.members, []).append(factor)
+    return [sorted(c, key=lambda f: (-f.level, -depth[f.role])) for c in chains.values()]
+
+
+def _score_batch(
+    scorer: Scorer,
+    scored: str,
+    columns: Sequence[str],
+    chains: Sequence[Sequence[Factor]],
+    outer: bool,
+) -> tuple[str, list[str]]:
+    """Add what some chains of factors say: of each chain the deepest level that has the key."""
+    n = len(scorer.class_names)
+    sums = []
+    for j in range(n):
+        terms = [f"s.{NAMES.score}{j}"]
+        for chain in chains:
+            levels = [f"f{f.number}.l_{scorer.first_class + j}" for f in chain]
+            terms.append(levels[0] if len(levels) == 1 else f"COALESCE({', '.join(levels)})")
+        sums.append(" + ".join(terms))
+    factors = [f for chain in chains for f in chain]
+    return joined_batch(scored, columns, factors, sums, scorer.prefix, outer, scorer.dialect)
+
+
+# -- in steps -----------------------------------------------------------------------------------
+
+
+def is_large(scorer: Scorer) -> bool:
+    """Whether a product is scored in several statements."""
+    joins = len(scorer.factors)
+    looked_up = joins * len(scorer.class_names)
+    large = joins > statement_size.MOST_JOINS or looked_up > statement_size.MOST_LOOKUPS
+    return large and scorer.scoring.adds_factors
+
+
+@contextmanager
+def scored_in_steps(
+    session: Session,
+    scorer: Scorer,
+    source: Source,
+    items: Sequence[tuple[str, str]] = (),
+    progress: Progress | None = None,
+) -> Iterator[str]:
+    """A query for rows with their log scores, as long as it is needed.
+
+    Rows have all columns of the source and in `ROW` their place, or `items` instead of columns.
+    """
+    row_engine, progress, kept = session.row_engine, progress or Progress(), list[Kept]()
+    source = source if source.has_places else staged(session, source)
+    rows = int(row_engine.row(source.select("count(*)"))[0])
+    parts, blocks = _parts(scorer), _blocks(scorer)
+    try:
+        with (
+            progress.stage("score", "scoring in steps", rows, len(parts) * len(blocks)),
+            row_engine.joins_as_written(),
+        ):
+            for part in parts:
+                for place, block in enumerate(blocks):
+                    sql = _step_sql(part, source, block, kept[-1] if place else None)
+                    after = row_engine.keep(sql, "scores", 8 * rows * (1 + len(part.class_names)))
+                    if place:
+                        row_engine.forget(kept.pop())
+                    kept.append(after)
+                    progress.advance()
+        yield _joined_sql(scorer, source, items, kept)
+    finally:
+        for table in kept:
+            row_engine.forget(table)
+
+
+def _parts(scorer: Scorer) -> list[Scorer]:
+    """The scorer for some classes at a time."""
+    joins = max(1, min(len(scorer.factors), statement_size.JOINS))
+    most = max(1, statement_size.LOOKUPS // joins)
+    return [
+        replace(
+            scorer,
+            class_names=scorer.class_names[codes[0] : codes[-1] + 1],
+            log_prior=scorer.log_prior[codes[0] : codes[-1] + 1],
+            first_class=codes[0],
+        )
+        for codes in in_blocks(range(len(scorer.class_names)), most)
+    ]
+
+
+def _blocks(scorer: Scorer) -> list[list[Factor]]:
+    """The factors, some at a time; those of a chain together."""
+    blocks: list[list[Factor]] = [[]]
+    for chain in chains_of(scorer.factors):
+        if blocks[-1] and len(blocks[-1]) + len(chain) > statement_size.JOINS:
+            blocks.append([])
+        blocks[-1] += chain
+    return blocks
+
+
+def _step_sql(part: Scorer, source: Source, block: Sequence[Factor], before: Kept | None) -> str:
+    """Rows by their places with the scores of some classes after a block of factors."""
+    step = replace(part, factors=tuple(block))
+    if before is not None:
+        step = replace(step, log_prior=(0.0,) * len(part.log_prior))
+    columns = [source.column(step.books[v].name) for v in step.used]
+    coded = coded_rows(step, source.in_places(columns), [(column_sql("i", ROW), ROW)])
+    scored = product_scores(step, coded)
+    if before is None:
+        return scored
+    scores = [f"{NAMES.score}{j}" for j in range(len(part.class_names))]
+    sums = ", ".join(f"b.{score} + a.{score} AS {score}" for score in scores)
+    return f"SELECT a.{ROW}, {sums} FROM ({scored}) AS a JOIN {before.relation} AS b USING ({ROW})"
+
+
+def _joined_sql(
+    scorer: Scorer, source: Source, items: Sequence[tuple[str, str]], kept: Sequence[Kept]
+) -> str:
+    """The rows with their scores from the tables of all classes."""
+    asked = [(column_sql("i", ROW), ROW), *items] if items else []
+    rows = coded_rows(replace(scorer, factors=()), source.in_places(source.columns), asked)
+    scores, joins, first = [], [], 0
+    for number, (table, part) in enumerate(zip(kept, _parts(scorer), strict=True)):
+        n = len(part.class_names)
+        scores += [f"t{number}.{NAMES.score}{j} AS {NAMES.score}{first + j}" for j in range(n)]
+        joins.append(f"JOIN {table.relation} AS t{number} ON t{number}.{ROW} = r.{ROW}")
+        first += n
+    return f"SELECT r.*, {', '.join(scores)} FROM ({rows}) AS r {' '.join(joins)}"

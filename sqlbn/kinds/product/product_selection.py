@@ -1,0 +1,145 @@
+"""Pass 3 of a product's fit: leave-one-out losses of all nested models, and the choice."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import partial
+
+from sqlbn.counts.families import FamilyCounts
+from sqlbn.encoding.encoded import Encoded, discard, sampled
+from sqlbn.engines.progress import Progress
+from sqlbn.errors import SqlbnWarning, opt
+from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.kind import Selection
+from sqlbn.kinds.losses import Loss, companions
+from sqlbn.kinds.product.array_loo import ArrayLoo, needs_arrays
+from sqlbn.kinds.product.product_loo import LeaveOneOut
+from sqlbn.kinds.selection import (
+    SLICE_ROWS,
+    Surfaces,
+    best_of,
+    seconds_of,
+    write_and_choose,
+)
+from sqlbn.structure.shape import Choice
+
+# Measured once, 1 M rows x 54, 7 classes: k' = 0 2.0 s, k' = 3 2.7 s, k' = 5 4.0 s.
+_DEARER_PER_PARENT = 0.2
+# In arrays an estimate (row, class, attribute, k') takes about this, and so many about a minute.
+_ESTIMATE_SECONDS = 6e-9
+_MANY_ESTIMATES = 10_000_000_000
+
+
+def select(
+    counts: FamilyCounts,
+    order: Sequence[int],
+    class_counts: Sequence[float],
+    smoothing: Smoothing,
+    selection: Selection,
+    sample: int | None,
+    progress: Progress,
+    is_trial: bool = False,
+) -> Choice:
+    """Evaluate every (k', number of attributes), write `loocv`, and choose.
+
+    A trial, which compares encodings, gives up at the first k' past 1 that is not the best so far.
+    """
+    session, encoded = counts.workspace.session, counts.encoded
+    rows = sampled(session, encoded, sample)
+    try:
+        losses = companions(selection.loss)
+        passes = _passes(counts, order, class_counts, smoothing, losses, rows)
+        title = "pass 3: leave-one-out"
+        if isinstance(passes, ArrayLoo):
+            _warn_of_time(rows, selection.ks)
+        elif progress.is_shown and rows.rows > 4 * SLICE_ROWS:
+            title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
+        ks = list(selection.ks)
+        with progress.stage("loocv", title, rows.rows, len(ks)):
+            surfaces = passes.surface(
+                ks, progress.advance, partial(_is_past_best, selection) if is_trial else None
+            )
+    finally:
+        if rows is not encoded:
+            discard(session, rows)
+    return write_and_choose(counts.workspace, surfaces, selection)
+
+
+def _passes(
+    counts: FamilyCounts,
+    order: Sequence[int],
+    class_counts: Sequence[float],
+    smoothing: Smoothing,
+    losses: Sequence[Loss],
+    rows: Encoded | None = None,
+    only_whole: bool = False,
+) -> LeaveOneOut | ArrayLoo:
+    """Leave-one-out by queries, or in arrays where the classes are too many for them."""
+    encoded = counts.encoded
+    session, judged = counts.workspace.session, rows or encoded
+    if needs_arrays(judged, session.row_engine.joins_at_once):
+        families = counts.families
+        return ArrayLoo(
+            session, encoded, families, order, class_counts, smoothing, losses, rows, only_whole
+        )
+    return LeaveOneOut(counts, order, class_counts, smoothing, losses, judged.relation, only_whole)
+
+
+def _warn_of_time(rows: Encoded, ks: Sequence[int]) -> None:
+    """Say it before, where very many classes will take long."""
+    estimates = rows.rows * rows.cards[-1] * rows.n_attributes * len(ks)
+    if estimates > _MANY_ESTIMATES:
+        enough = max(1000, rows.rows * _MANY_ESTIMATES // estimates)
+        warnings.warn(
+            f"leave-one-out of {rows.rows:,} rows with {rows.cards[-1]:,} classes will take about "
+            f"{estimates * _ESTIMATE_SECONDS / 60:.0f} minutes; {opt('loocv_sample', enough)} "
+            "takes one",
+            SqlbnWarning,
+            stacklevel=2,
+        )
+
+
+def _is_past_best(selection: Selection, surfaces: Surfaces) -> bool:
+    """Whether the last k' so far is a large one and was of no use."""
+    ks = list(selection.ks[: len(surfaces[selection.loss])])
+    return ks[-1] > 1 and best_of(surfaces, selection).k < ks[-1]
+
+
+def selected_array_loss(passes: ArrayLoo, selection: Selection) -> float:
+    """The RMSE of a trial in arrays: of the model that would be selected."""
+    enough = partial(_is_past_best, selection)
+    surfaces = passes.surface(selection.ks, is_enough=enough)
+    best = best_of(surfaces, selection)
+    return float(surfaces["rmse"][selection.ks.index(best.k), best.n_attributes])
+
+
+def _estimate(passes: LeaveOneOut, rows: Encoded, ks: Sequence[int]) -> float:
+    """Seconds that the pass will take, from a timed slice of the rows with the smallest k'.
+
+    A slice is read by one thread; the fixed cost of a query (planning, hash tables) is told from
+    that of its rows by a second, smaller slice. The tables of the largest k' are made before, and
+    hashing them costs about half of that again.
+    """
+    least, most = min(ks), max(ks)
+    made = seconds_of(lambda: passes.prepare(most))
+    short = seconds_of(lambda: passes.time_slice(least, SLICE_ROWS // 8))
+    long = seconds_of(lambda: passes.time_slice(least, SLICE_ROWS))
+    a_row = max(long - short, 0.0) / (SLICE_ROWS - SLICE_ROWS // 8)
+    scan, fixed = a_row * rows.rows / passes.threads, max(short - a_row * SLICE_ROWS / 8, 0.0)
+    scans = sum(fixed + scan * (1 + _DEARER_PER_PARENT * (k - least)) for k in ks)
+    return scans + made / 2
+
+
+def fixed_loss(
+    counts: FamilyCounts,
+    order: Sequence[int],
+    class_counts: Sequence[float],
+    smoothing: Smoothing,
+    loss: Loss,
+) -> float:
+    """The loss by leave-one-out of a model in which nothing is chosen."""
+    depth = max((counts.depth(position) for position in counts.families), default=0)
+    losses = companions(loss)
+    passes = _passes(counts, order, class_counts, smoothing, losses, only_whole=True)
+    return float(passes.surface([depth])[loss][0, -1])
