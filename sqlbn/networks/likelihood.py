@@ -169,7 +169,7 @@ def _possible(
     statement = render("evaluate/possible_rows", relation=encoded.relation, families=families)
     found = narrowed(session, encoded, statement, books)
     for family_of in families:
-        session.row_engine.take_back(family_of["table"])
+        session.row_engine.unbroadcast(family_of["table"])
         session.execute(f"DROP TABLE {family_of['table']}")
     return found
 
