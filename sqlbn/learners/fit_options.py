@@ -345,7 +345,7 @@ def fit_options(
             check_text(key, value)
     if learner is None:
         learner = "kdb" if "k" in own else DEFAULT_LEARNER  # `k` implies `kdb`
-    others = {
+    others: dict[str, Any] = {
         key: as_list(value) if known[key].is_list else value
         for key, value in given.items()
         if key not in learner_options()

@@ -13,7 +13,7 @@ import duckdb
 import export_cases as cases
 import pyarrow as pa
 import pytest
-from sqlbn.model import Model
+from sqlbn.api.model import Model
 
 import sqlbn
 from sqlbn.errors import ExportError, NetworkError, OptionError

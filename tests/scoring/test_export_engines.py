@@ -11,7 +11,7 @@ import export_cases as cases
 import postgres_server
 import pyarrow as pa
 import pytest
-from sqlbn.model import Model
+from sqlbn.api.model import Model
 
 import sqlbn
 from sqlbn.export.formats import export_pieces

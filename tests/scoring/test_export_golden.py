@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from sqlbn.model import Model
+from sqlbn.api.model import Model
 
 import sqlbn
 from sqlbn.export.targets import TARGETS

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlbn.model import Model
+from sqlbn.api.model import Model
 
 import sqlbn
 

@@ -1,4 +1,4 @@
-"""`sqlbn models`, `sqlbn show` and `sqlbn drop`."""
+"""`sqlbn models`, `sqlbn show` and `sqlbn drop`; a model as text."""
 
 from __future__ import annotations
 
@@ -6,34 +6,23 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import sqlbn
+from sqlbn.cli.output import STATE, echo, echo_json
+from sqlbn.cli.output import table as text_table
+from sqlbn.errors import OptionError, SqlbnWarning, opt
+from sqlbn.options.catalogue import BACKOFFS, WEIGHT_KINDS
 
-from sqlbn import api
-from sqlbn.cli import options as opt
-from sqlbn.cli.searches import search_summary
-from sqlbn.cli.state import STATE
-from sqlbn.cli.text import echo
-from sqlbn.cli.text import table as text_table
-from sqlbn.encoding.weights import WEIGHT_KINDS
-from sqlbn.errors import OptionError, SqlbnWarning
-from sqlbn.model import Model
-from sqlbn.models.estimates import BACKOFFS
-from sqlbn.report.plots import check_plot, plot_loocv
-from sqlbn.store.damage import model_label
-from sqlbn.text import json_text
+if TYPE_CHECKING:
+    from sqlbn import Model
 
 
-def models(
-    store: opt.Store = "models.duckdb",
-    as_json: opt.Json = False,
-    traceback: opt.Traceback = False,
-) -> None:
+def models(store: str, json: bool) -> None:
     """List the models of a store."""
-    found = api.models(store)
-    if as_json:
-        typer.echo(json_text(found))
+    found = sqlbn.models(store)
+    if json:
+        echo_json(found)
         return
     rows = [_listed(name, meta, store) for name, meta in found.items()]
     echo(text_table(["model", "learner", "target", "rows", "created", "version"], rows))
@@ -41,48 +30,36 @@ def models(
 
 def _listed(name: str, meta: dict[str, Any], store: str) -> list[Any]:
     """A line of the list; one that is damaged does not hide the others."""
+    from sqlbn.api import results
+
     problem = meta.get("damaged")
     if problem is None:
         keys = ("learner", "target", "rows", "created_at", "version")
         return [name, *(meta.get(key, "") for key in keys)]
-    label = model_label(name, store)
+    label = results.model_label(name, store)
     warnings.warn(f"{label} is damaged: {problem}; fit it again", SqlbnWarning, stacklevel=2)
     return [name, "(damaged)", "", None, "", ""]
 
 
 def show(
-    name: opt.ModelName,
-    store: opt.Store = "models.duckdb",
-    cpt: Annotated[
-        str | None, typer.Option("--cpt", help="Show the probabilities of this attribute.")
-    ] = None,
-    loocv: Annotated[
-        bool, typer.Option("--loocv", help="Show the leave-one-out losses of all nested models.")
-    ] = False,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="Draw those losses into this .svg or .png.")
-    ] = None,
-    terms: Annotated[
-        bool, typer.Option("--terms", help="Show the parent sets of a collection.")
-    ] = False,
-    history: Annotated[
-        bool, typer.Option("--history", help="Show what was added and taken out, and when.")
-    ] = False,
-    decisions: Annotated[
-        bool,
-        typer.Option(
-            "--decisions", help="Show how a search or --bound decided on parents, and how surely."
-        ),
-    ] = False,
-    as_json: opt.Json = False,
-    traceback: opt.Traceback = False,
+    name: str,
+    store: str,
+    cpt: str | None,
+    loocv: bool,
+    plot: Path | None,
+    terms: bool,
+    history: bool,
+    decisions: bool,
+    json: bool,
 ) -> None:
     """Show a model: attributes by information, parents, probabilities, how it was chosen.
 
     Of --cpt, --loocv, --terms, --decisions and --history all that are asked for are shown, one
     after the other; with --json several are one document, by these names.
     """
-    check_plot(plot)
+    from sqlbn.api import results
+
+    results.check_plot(plot)
     asked: dict[str, Callable[[Model], Shown]] = {
         "cpt": lambda model: cpt_of(model, cpt or ""),
         "loocv": lambda model: loocv_of(model, plot),
@@ -91,14 +68,14 @@ def show(
         "history": history_of,
     }
     wanted = (cpt is not None, loocv or plot is not None, terms, decisions, history)
-    with api.load(store, name) as model:
+    with sqlbn.load(store, name) as model:
         found = {
             section: asked[section](model)
             for section, is_wanted in zip(asked, wanted, strict=True)
             if is_wanted
         }
-        if as_json:
-            typer.echo(json_text(_document(model, {key: rows for key, (rows, _) in found.items()})))
+        if json:
+            echo_json(_document(model, {key: rows for key, (rows, _) in found.items()}))
         elif not found:
             print_model(model)
         else:
@@ -148,7 +125,9 @@ def decisions_of(model: Model) -> Shown:
     """The decisions of a structure pass with a bound."""
     found = model.decisions
     if found is None:
-        raise OptionError("the structure was found from all rows, not by decisions; see --bound")
+        raise OptionError(
+            "the structure was found from all rows, not by decisions; see " + opt("bound")
+        )
     shown = ["step", "variable", "action", "parent", "candidates", "rows", "checks"]
     rows = [
         [*(d[key] for key in shown), *(f"{d[key]:.6f}" for key in ("margin", "bound")), d["reason"]]
@@ -159,6 +138,8 @@ def decisions_of(model: Model) -> Shown:
 
 def loocv_of(model: Model, plot: Path | None) -> Shown:
     """The leave-one-out surface as a table, one column a k; and as a picture."""
+    from sqlbn.api import results
+
     surface = model.loocv
     if surface is None:
         raise OptionError(f"a {model.meta['learner']} model chooses nothing by leave-one-out")
@@ -169,7 +150,7 @@ def loocv_of(model: Model, plot: Path | None) -> Shown:
     if plot is not None:
         fitted = model.history.to_pylist()[0]["total_rows"]
         title = f"{meta['learner']} of {meta['target']!r}, {fitted:,} rows"
-        plot_loocv(plot, rows, loss, chosen, title, letter)
+        results.plot_loocv(plot, rows, loss, chosen, title, letter)
         echo(f"drawn: {plot}", err=True)
     ks = sorted({row["k"] for row in rows})
     values = {(row["k"], row["n_attributes"]): row["value"] for row in rows if row["loss"] == loss}
@@ -183,17 +164,11 @@ def loocv_of(model: Model, plot: Path | None) -> Shown:
     return rows, f"{table}\n* chosen: {letter} = {chosen[0]}, {chosen[1]} attributes"
 
 
-def drop(
-    name: opt.ModelName,
-    store: opt.Store = "models.duckdb",
-    as_json: opt.Json = False,
-    quiet: opt.Quiet = False,
-    traceback: opt.Traceback = False,
-) -> None:
+def drop(name: str, store: str, json: bool) -> None:
     """Remove a model from a store."""
-    api.drop(store, name)
-    if as_json:
-        typer.echo(json_text({"dropped": name, "store": store}))
+    sqlbn.drop(store, name)
+    if json:
+        echo_json({"dropped": name, "store": store})
     elif not STATE.quiet:
         echo(f"dropped {name!r} from {store}")
 
@@ -304,3 +279,33 @@ def _as_dict(model: Model) -> dict[str, Any]:
         "parents": model.parents.to_pylist(),
         **({"terms": model.terms.to_pylist()} if model.terms is not None else {}),
     }
+
+
+def search_summary(model: Model) -> str:
+    """One or two lines about a search."""
+    meta, searched = model.meta, model.history.to_pylist()[0]["total_rows"]
+    found = (
+        f"{meta['arcs']} arcs{_besides(meta['target'])} by {meta['learner']}: "
+        f"{meta['structure_steps']} decisions from "
+        f"{meta['structure_rows']:,} rows read"
+        + ("" if "window" in meta else f" (the table had {searched:,})")
+    )
+    decisions = model.decisions
+    if "delta_star" in meta and decisions is not None:
+        reasons = decisions.column("reason").to_pylist()
+        found += (
+            f"\n{reasons.count('bound')} of them by the bound, {reasons.count('tie')} ties, "
+            f"{reasons.count('exhausted')} with all rows; delta* achieved {meta['delta_star']:.2g}"
+        )
+        if reasons.count("exhausted") > len(reasons) / 2:
+            found += (
+                "\nMost decisions ran out of rows, and delta* says nothing of those: for so few "
+                "rows --method hgc is the better choice."
+            )
+    if meta.get("interrupted"):
+        found += "\nThe search was interrupted: more arcs may be worth having."
+    return found
+
+
+def _besides(target: str) -> str:
+    return " besides those from the class" if target else ""

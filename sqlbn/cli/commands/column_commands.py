@@ -1,22 +1,18 @@
-"""`sqlbn prepare`."""
+"""`sqlbn prepare` and `sqlbn rank`: what columns tell of the class, without a model."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import sqlbn
+from sqlbn.cli.output import STATE, echo, echo_json
+from sqlbn.cli.output import table as text_table
+from sqlbn.options.lists import names_in
 
-from sqlbn.cli import options as opt
-from sqlbn.cli.state import STATE
-from sqlbn.cli.text import echo
-from sqlbn.cli.text import table as text_table
-from sqlbn.engines.output_files import check_table_file, write_table
-from sqlbn.evaluation import univariate
-from sqlbn.evaluation.univariate import Preparation
-from sqlbn.options.lists import listed, names_in
-from sqlbn.report.plots import check_plot, plot_profiles
-from sqlbn.text import json_text
+if TYPE_CHECKING:
+    from sqlbn import Preparation, Ranking
 
 # Variables whose profile is printed, parts and classes of each, and variables that are drawn.
 _PROFILES = 3
@@ -25,41 +21,29 @@ _MOST_CLASSES = 8
 _DRAWN = 9
 
 
-@opt.learning(*(name for name in opt.learning_options() if name not in univariate.DATA_OPTIONS))
 def prepare(
-    data: opt.Data,
-    target: opt.Target,
+    data: list[str],
+    target: str,
     options: dict[str, Any],
-    variable: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--variable",
-            metavar="LIST",
-            help="Show the parts of these variables (a,b or repeat). [default: the best 3]",
-        ),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option("--plot", help="Draw the best variables, or these, into this .svg or .png."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Write the variables to this .parquet, .csv or .json."),
-    ] = None,
-    as_json: opt.Json = False,
+    variable: Sequence[str] | None,
+    plot: Path | None,
+    out: Path | None,
+    json: bool,
 ) -> None:
     """Tell what every column says about the class on its own; no model is learned."""
-    check_plot(plot)
-    check_table_file(out)
-    found = univariate.prepare(data, target, progress=STATE.progress(), **options)
+    from sqlbn.api import results
+
+    results.check_plot(plot)
+    results.check_table_file(out)
+    found = sqlbn.prepare(data, target, quiet=STATE.quiet, **options)
     known = set(found.variables["attribute"].to_pylist())
-    chosen = names_in(listed(variable), known.__contains__)
+    chosen = names_in(variable or (), known.__contains__)
     for name in chosen:
         found.profile_of(name)
     best = [r["attribute"] for r in found.variables.to_pylist() if r["level"] > 0]
     if plot is not None:
         drawn = chosen or best[:_DRAWN]
-        plot_profiles(
+        results.plot_profiles(
             plot,
             found,
             drawn,
@@ -67,17 +51,17 @@ def prepare(
         )
         echo(f"drawn: {plot}", err=True)
     if out is not None:
-        write_table(found.variables, out)
-    if as_json:
+        results.write_table(found.variables, out)
+    if json:
         shown = chosen or found.variables["attribute"].to_pylist()
         profiles = {name: found.profile_of(name) for name in shown}
         variables = found.variables.to_pylist()
-        typer.echo(json_text({"rows": found.rows, "variables": variables, "profile": profiles}))
+        echo_json({"rows": found.rows, "variables": variables, "profile": profiles})
         return
-    _print(found, chosen or best[:_PROFILES])
+    _print_variables(found, chosen or best[:_PROFILES])
 
 
-def _print(found: Preparation, profiles: list[str]) -> None:
+def _print_variables(found: Preparation, profiles: list[str]) -> None:
     classes = found.classes.to_pylist()
     counts = ", ".join(f"{row['class']} {row['n']:,}" for row in classes[:12])
     more = f", … {len(classes)} in all" if len(classes) > 12 else ""
@@ -106,3 +90,27 @@ def _print_profile(found: Preparation, name: str) -> None:
     echo(text_table([name, "rows", *names], rows[:_MOST_PARTS]))
     if len(parts) > _MOST_PARTS:
         echo(f"… {len(parts):,} parts in all")
+
+
+def rank(data: list[str], target: str, options: dict[str, Any], top: int, json: bool) -> None:
+    """Find the most informative attributes; with --bound from few random rows."""
+    found = sqlbn.rank(data, target, top, quiet=STATE.quiet, **options)
+    if json:
+        echo_json(found.to_dict())
+        return
+    rows = [[a.rank, a.attribute, a.kind, a.mi] for a in found.attributes]
+    echo(text_table(["rank", "attribute", "kind", "mi"], rows))
+    echo(_told(found))
+
+
+def _told(found: Ranking) -> str:
+    """How sure the choice is, in a line."""
+    said = f"\n{len(found.attributes)} of {found.candidates} attributes"
+    said += f" by {found.rows:,} of {found.total_rows:,} rows"
+    if found.delta is None or found.margin is None:
+        return said
+    why = {"bound": "sure by the bound", "tie": "a tie by the bound", "exhausted": "all rows"}
+    return (
+        f"{said} ({found.rows_read:,} read): {why[found.reason]}, margin {found.margin:.6f}, "
+        f"error {found.error:.6f}, delta {found.delta:.2g}"
+    )

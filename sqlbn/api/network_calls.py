@@ -1,4 +1,4 @@
-"""`sqlbn.networks` in Python: read, score, query, plot a network that is there already."""
+"""`sqlbn.networks` in Python: learn, follow, read, score, query and plot a network."""
 
 from __future__ import annotations
 
@@ -7,26 +7,53 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from sqlbn.api import only_settings
+from sqlbn.api.call import (
+    Place,
+    engine_settings,
+    kept,
+    open_for_fit,
+    other_options,
+    split_options,
+    started,
+    told_by,
+)
+from sqlbn.api.fit_calls import fit
+from sqlbn.api.model import Model
 from sqlbn.data import open_source
-from sqlbn.data.opening import check_there
+from sqlbn.data.no_target import NO_CLASS
 from sqlbn.engines import Session
-from sqlbn.engines.progress import ConsoleProgress, Progress
-from sqlbn.errors import SqlbnWarning
+from sqlbn.engines.progress import Progress
+from sqlbn.errors import OptionError, SqlbnWarning
+from sqlbn.learners.fit_options import checked_rows
+from sqlbn.networks.following import FollowedBlock, Following
 from sqlbn.networks.inference import posterior
 from sqlbn.networks.likelihood import Likelihood, model_likelihood, network_likelihood
 from sqlbn.networks.network import Network
 from sqlbn.networks.stored_networks import is_stored, read_network, stored_model
+from sqlbn.options.catalogue import NetworkKeywords, ReadingKeywords, SearchKeywords, names_of
 from sqlbn.options.lists import as_list, names_in
+from sqlbn.options.option import listed_words, unknown
 from sqlbn.report.graphs import check_drawing, draw_network
 from sqlbn.store.spec import cpt_columns
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_METHODS = ("hgc", "vfbn1", "vfbn2")
+_SEARCH, _KEYWORDS = names_of(SearchKeywords), names_of(NetworkKeywords)
+
+
+@dataclass(frozen=True)
+class Followed:
+    """All blocks behind the first window, and the network of the last window."""
+
+    blocks: list[FollowedBlock]
+    model: Model
 
 
 @dataclass(frozen=True)
@@ -44,6 +71,102 @@ class NetworkScore:
     seconds: float
 
 
+def learn(
+    data: Any = None,
+    method: str = "vfbn2",
+    *,
+    target: Any = None,
+    store: str | Path | None = None,
+    name: str | None = None,
+    replace: bool = False,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Unpack[NetworkKeywords],
+) -> Model:
+    """Learn the structure and the tables of a Bayesian network.
+
+    `method` is hgc (hill climbing on all rows), vfbn1 or vfbn2 (the same from as few rows as a
+    bound asks for). With a `target` that is the class, a parent of all other variables, and the
+    result is a classifier; without one the network describes all columns alike.
+    `options` are those of the search, and those of `sqlbn.fit` about columns, rows, estimates and
+    the engine.
+
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"rain": ["y", "n"] * 300, "wet": ["y", "n"] * 300})
+    >>> learn(rows).parents.to_pydict()["attribute"]
+    ['rain']
+    """
+    if method not in _METHODS:
+        raise OptionError(f"choose {listed_words(_METHODS)}", method=method)
+    keywords: dict[str, Any] = _fit_keywords(options)
+    return fit(
+        data,
+        NO_CLASS if target is None else target,
+        method,
+        store=store,
+        name=name,
+        replace=replace,
+        quiet=quiet,
+        progress=progress,
+        **keywords,
+    )
+
+
+def _fit_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Keywords of a fit, the options of the search put together."""
+    search = {k: v for k, v in options.items() if k in _SEARCH and v is not None}
+    others = {k: v for k, v in options.items() if k not in _SEARCH}
+    for key in others:
+        if key not in _KEYWORDS:
+            raise unknown(key, _KEYWORDS)
+    return {**others, "search": search}
+
+
+def follow(
+    data: Any,
+    *,
+    window: int,
+    target: str | None = None,
+    store: str | Path | None = None,
+    name: str | None = None,
+    replace: bool = False,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Unpack[NetworkKeywords],
+) -> Followed:
+    """Learn a network from the first `window` rows, then keep it true to the last ones.
+
+    Rows come in their order. Each `block` of them is first judged by the network there is, then
+    it comes into the window and the oldest block leaves it. Then every variable's parents are put
+    to the test: a parent is added where that is better than the present ones by the bound, and
+    removed where it has become useless. `options` are those of `learn` with vfbn2. Categories and
+    cut points are those of the first window; a value that comes later counts as one unknown value.
+    """
+    place = Place.of(store, name, replace)
+    progress = told_by(quiet, progress)
+    named = NO_CLASS if target is None else target
+    settings, chosen = split_options(named, "vfbn2", _fit_keywords(options))
+    settings.require_order("network follow")
+    searching = chosen.make_learner().searching
+    assert searching is not None
+    if window < searching.options.block_rows:
+        raise OptionError(
+            f"give at least a block, {searching.options.block_rows} rows", window=window
+        )
+    with kept(settings, progress, data) as session:
+        if place is not None:
+            place.check(session, progress)
+        source = open_for_fit(session, data, chosen)
+        if place is not None:
+            place.check_source(source)
+        following = Following(session, source, chosen, searching.options, window, progress)
+        found = list(following.run())
+        workspace, spec = following.model()
+        if place is not None:
+            place.keep(workspace, spec, progress)
+        return Followed(found, Model(session, workspace, spec))
+
+
 def load(store: str | Path, name: str) -> Network:
     """The network of a stored model, its class first; an error where the model is not one."""
     return read_network(store=store, name=name).network
@@ -55,14 +178,9 @@ def score(
     bif: str | Path | Network | None = None,
     store: str | Path | None = None,
     name: str | None = None,
-    table: str | None = None,
-    query: str | None = None,
-    where: str | None = None,
-    encoding: str | None = None,
-    trust_sql: bool = False,
     quiet: bool = True,
     progress: Progress | None = None,
-    **settings: Any,
+    **options: Unpack[ReadingKeywords],
 ) -> NetworkScore:
     """The mean of ln P(row) over rows whose columns are a network's variables.
 
@@ -77,14 +195,10 @@ def score(
     >>> score(pa.table({"coin": ["heads", "tails", "tails"]}), bif=coin).log_likelihood
     -0.6931471805599453
     """
-    started = time.perf_counter()
+    began = time.perf_counter()
     stored = is_stored(bif, store, name)
-    progress = progress or (Progress() if quiet else ConsoleProgress())
-    chosen = only_settings(settings)
-    check_there(chosen, data)
-    with Session(chosen) as session:
-        rows: dict[str, Any] = {"table": table, "query": query, "where": where}
-        rows |= {"encoding": encoding, "trust_sql": trust_sql}
+    progress, rows = told_by(quiet, progress), checked_rows(other_options(options))
+    with started(engine_settings(options), progress, data) as session:
         if stored:
             found, variables, arcs = _score_stored(session, store, name, data, rows, progress)
         else:
@@ -101,7 +215,7 @@ def score(
             SqlbnWarning,
             stacklevel=2,
         )
-    seconds = time.perf_counter() - started
+    seconds = time.perf_counter() - began
     return NetworkScore(found.mean, found.rows, found.impossible_rows, variables, arcs, seconds)
 
 

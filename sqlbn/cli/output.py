@@ -1,5 +1,6 @@
 """What the program prints for people: lines and tables, nothing that commands a terminal.
 
+`STATE` is how it talks, `ShellSpelling` how it names options.
 Every command prints by `echo`, JSON by typer's own (it spells control characters out by itself),
 and what other programs read as it is, by `echo_data`.
 """
@@ -9,16 +10,45 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sqlbn.text import printable
+from sqlbn.options.catalogue import flag_of
+from sqlbn.text import json_text, printable
+
+if TYPE_CHECKING:
+    from sqlbn.engines.progress import Progress
+
+
+@dataclass
+class State:
+    """How to talk to the user."""
+
+    traceback: bool = False
+    quiet: bool = False
+    # The signal that asked the program to end, where one has.
+    signal: int | None = None
+
+    def progress(self) -> Progress:
+        """A bar, or silence."""
+        from sqlbn.api.call import told_by
+
+        return told_by(self.quiet, None)
+
+
+STATE = State()
 
 
 def echo(text: str, err: bool = False) -> None:
     """Print lines for a person."""
     typer.echo(printable(text, keep="\n"), err=err)
+
+
+def echo_json(value: Any) -> None:
+    """Print JSON for programs; it spells control characters out by itself."""
+    typer.echo(json_text(value))
 
 
 def echo_data(text: str) -> None:
@@ -71,7 +101,7 @@ class ShellSpelling:
 
     def option(self, name: str, *value: object) -> str:
         """Dashes before the name; behind it the value, in quotes where it is not one word."""
-        shown = "--" + _FLAGS.get(name, name).replace("_", "-")
+        shown = flag_of(name)
         if not value or value[0] is True:
             return shown
         return f"{shown} {_word(value[0])}"
@@ -79,10 +109,6 @@ class ShellSpelling:
     def command(self, name: str) -> str:
         """What to type."""
         return f"`sqlbn {name}`"
-
-
-# Options whose flag is not their name.
-_FLAGS = {"other_store": "from"}
 
 
 def _word(value: object) -> str:
