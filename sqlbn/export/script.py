@@ -8,11 +8,21 @@ from dataclasses import replace
 from typing import Any
 
 from sqlbn import __version__
-from sqlbn.engines.sql import RESERVED, identifier, literal, literals
+from sqlbn.engines.sql import (
+    RESERVED,
+    identifier,
+    literal,
+    literals,
+)
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ExportError
-from sqlbn.export.targets import INPUT, TURNS_TABLE, PortableDialect, Target
-from sqlbn.export.translation import Translator
+from sqlbn.export.targets import (
+    INPUT,
+    TURNS_TABLE,
+    PortableDialect,
+    Target,
+    Translator,
+)
 from sqlbn.models.average.superparents import SUPER_TABLE, implied_table
 from sqlbn.models.collection.collected import START_TABLE
 from sqlbn.models.compiler import Scorer, prediction_sql

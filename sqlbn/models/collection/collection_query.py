@@ -11,7 +11,12 @@ from dataclasses import dataclass
 
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import key_type, packed_sql
-from sqlbn.engines.sql import NAMES, literal, relation_sql, render
+from sqlbn.engines.sql import (
+    NAMES,
+    literal,
+    relation_sql,
+    render,
+)
 from sqlbn.models.collection.collected import START_TABLE, Collected
 from sqlbn.models.distinct_rows import (
     Key,
@@ -20,7 +25,12 @@ from sqlbn.models.distinct_rows import (
     identity,
     rejoined,
 )
-from sqlbn.models.joins import BATCH, Listed, carried_codes, joined_batch
+from sqlbn.models.joins import (
+    BATCH,
+    Listed,
+    carried_codes,
+    joined_batch,
+)
 from sqlbn.models.product.factors import Factor
 
 

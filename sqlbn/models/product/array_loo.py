@@ -21,7 +21,12 @@ from sqlbn.engines.limits import in_blocks
 from sqlbn.errors import OutOfMemoryError
 from sqlbn.models.compiler import TIE
 from sqlbn.models.estimates import Smoothing
-from sqlbn.models.losses import LEAST_PROBABILITY, Loss, finished, matthews
+from sqlbn.models.losses import (
+    LEAST_PROBABILITY,
+    Loss,
+    finished,
+    matthews,
+)
 
 Array = npt.NDArray[Any]
 

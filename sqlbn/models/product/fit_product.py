@@ -12,7 +12,12 @@ from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.progress import Progress
 from sqlbn.errors import ColumnError
 from sqlbn.models.estimates import Smoothing
-from sqlbn.models.first_pass import Fitted, Job, count_information, decide_structure
+from sqlbn.models.first_pass import (
+    Fitted,
+    Job,
+    count_information,
+    decide_structure,
+)
 from sqlbn.models.losses import Loss
 from sqlbn.models.product.array_loo import ArrayLoo, suits_arrays
 from sqlbn.models.product.attribute_weights import weigh

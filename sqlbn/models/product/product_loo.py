@@ -18,7 +18,12 @@ from sqlbn.counts.families import FamilyCounts
 from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.sql import render
 from sqlbn.models.estimates import Smoothing
-from sqlbn.models.losses import Loss, LossTotals, needs_classes, terms
+from sqlbn.models.losses import (
+    Loss,
+    LossTotals,
+    needs_classes,
+    terms,
+)
 from sqlbn.models.product.product_loo_tables import (
     LooTables,
     prior_columns,
