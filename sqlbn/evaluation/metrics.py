@@ -16,8 +16,8 @@ from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import added
 from sqlbn.engines.sql import NAMES, literal, render
 from sqlbn.errors import OptionError
-from sqlbn.models.compiler import TIE
-from sqlbn.models.losses import against_rest, matthews
+from sqlbn.kinds.compiler import TIE
+from sqlbn.kinds.losses import against_rest, matthews
 from sqlbn.options import FitOptions
 
 # Precisions are added up as whole numbers of these parts, so that the order does not matter.

@@ -35,9 +35,9 @@ from sqlbn.engines.sql import NAMES, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError
 from sqlbn.evaluation.held_out import check_input
-from sqlbn.models.compiler import Scorer, code_items, own_score, product_scores
-from sqlbn.models.estimates import Smoothing
-from sqlbn.models.product.factors import Factor
+from sqlbn.kinds.compiler import Scorer, code_items, own_score, product_scores
+from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.product.factors import Factor
 from sqlbn.networks.network import Network, Variable
 from sqlbn.networks.stored_networks import check_is_network, smoothed_copy
 from sqlbn.store.spec import ModelSpec
