@@ -122,11 +122,11 @@ def pooled_rankings(parts: Sequence[Ranking]) -> Ranking:
 @contextmanager
 def kept(session: Session, sql: str) -> Iterator[str]:
     """The rows of a query, to be read once a class: a scratch file, for there may be many."""
-    found = session.row_engine.keep(sql, "judged", session.memory_bytes)
+    found = session.row_engine.persist(sql, "judged", session.memory_bytes)
     try:
         yield found.relation
     finally:
-        session.row_engine.forget(found)
+        session.row_engine.unpersist(found)
 
 
 def rank(
