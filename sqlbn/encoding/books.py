@@ -66,7 +66,7 @@ def learn_classes(
         raise ColumnError(f"the target {target!r} has type {sql_type}; it must be text or a number")
     book = Codebook(target, sql_type, "categorical", 0)
     counted = values_sql(source, book, weights, session.row_engine.dialect)
-    with session.row_engine.brought(f"{counted} LIMIT {MAX_CLASSES + 1}") as values:
+    with session.row_engine.collect(f"{counted} LIMIT {MAX_CLASSES + 1}") as values:
         found = session.rows(categories_sql(values))
     if not found and target == NO_CLASS:
         raise NoRowsError(f"{source.label} has no row to learn from")
@@ -217,7 +217,7 @@ def _learn_categories(
         book = Codebook(name, sql_type, "categorical", 0)
         known = (groups or {}).get(name)
         row_engine = workspace.session.row_engine
-        with row_engine.brought(values_sql(source, book, weights, row_engine.dialect)) as values:
+        with row_engine.collect(values_sql(source, book, weights, row_engine.dialect)) as values:
             insert_categories(workspace, book, categories_sql(values), known)
         progress.advance()
 

@@ -47,7 +47,7 @@ def learn_groups(
     session = rows.session
     counted = session.fresh_name("counted")
     value = comparable(book, column_sql("i", book.name), dialect=session.row_engine.dialect)
-    with session.row_engine.brought(rows.counts_statement(value)) as found:
+    with session.row_engine.collect(rows.counts_statement(value)) as found:
         session.execute(f"CREATE TABLE {counted} AS FROM {found}")
     try:
         totals = f"(SELECT value, sum(n) AS n FROM {counted} GROUP BY value)"

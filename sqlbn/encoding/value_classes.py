@@ -142,7 +142,7 @@ def numeric_counts(
     bounds = learn_cuts(session, source, rows.rows, too_many, most, rows.weights)
     for profile in profiles:
         if profile.name in bounds:
-            count = _streamed if session.row_engine.is_here else _looked_up
+            count = _streamed if session.row_engine.is_local else _looked_up
             yield profile, count(rows, profile, np.array(bounds[profile.name]))
         else:
             yield profile, _grouped(rows, profile)
@@ -226,7 +226,7 @@ def _looked_up(rows: Labelled, profile: ColumnProfile, cuts: Array) -> ValueClas
             render("encode/value_classes", total=total, labelled=labelled)
         )
     finally:
-        session.row_engine.take_back(table)
+        session.row_engine.unbroadcast(table)
         session.execute(f"DROP TABLE {table}")
     counts, missing = rows.zeros(len(cuts) + 1, rows.n_classes), rows.zeros(rows.n_classes)
     absent = np.ma.getmaskarray(found["value"])

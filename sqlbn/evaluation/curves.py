@@ -119,7 +119,7 @@ def learning_curves(
                     session, training, test, learner, progress, title, ranking, positive
                 )
                 found.setdefault((text, size), []).append(result.losses)
-        session.row_engine.forget(kept)
+        session.row_engine.unpersist(kept)
     return [Point(text, size, tuple(losses), positive) for (text, size), losses in found.items()]
 
 

@@ -11,7 +11,7 @@ from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import added
 from sqlbn.engines.sql import NAMES, literal, render
-from sqlbn.models.compiler import TIE
+from sqlbn.kinds.compiler import TIE
 
 # Precisions are added up as whole numbers of these parts, so that the order does not matter.
 PRECISION_UNIT = 2**60
@@ -115,11 +115,11 @@ def pooled_rankings(parts: Sequence[Ranking]) -> Ranking:
 @contextmanager
 def kept(session: Session, sql: str) -> Iterator[str]:
     """The rows of a query, to be read once a class: a scratch file, for there may be many."""
-    found = session.row_engine.keep(sql, "judged", session.memory_bytes)
+    found = session.row_engine.persist(sql, "judged", session.memory_bytes)
     try:
         yield found.relation
     finally:
-        session.row_engine.forget(found)
+        session.row_engine.unpersist(found)
 
 
 def rank(

@@ -20,9 +20,9 @@ from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.sql import render
 from sqlbn.errors import NoRowsError
-from sqlbn.models.compiler import Scorer, code_items
-from sqlbn.models.estimates import Smoothing
-from sqlbn.models.product.factors import Factor
+from sqlbn.kinds.compiler import Scorer, code_items
+from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.product.factors import Factor
 from sqlbn.networks.network import Network, Variable
 
 # The class of a network that has none: all rows are in it, and no column says so.
@@ -98,7 +98,7 @@ def coded_rows(session: Session, source: Source, scorer: Scorer) -> Encoded:
         raise NoRowsError(f"{source.label} has no row to score")
     statement = render("encode/encode", items=items, joins=joins, relation=source.filtered_relation)
     width = row_bytes([target, *(scorer.books[v] for v in scorer.used)])
-    kept = session.row_engine.keep(statement, "encoded", rows * width)
+    kept = session.row_engine.persist(statement, "encoded", rows * width)
     cards = (*(book.slots for book in scorer.books), target.n_values)
     return Encoded(
         kept.relation,
@@ -115,7 +115,7 @@ def narrowed(
     session: Session, encoded: Encoded, statement: str, books: Sequence[Codebook]
 ) -> Encoded:
     """The codes of some of the rows, as a query gives them, in place of those of all."""
-    kept = session.row_engine.keep(statement, "encoded", encoded.rows * row_bytes(books))
+    kept = session.row_engine.persist(statement, "encoded", encoded.rows * row_bytes(books))
     discard(session, encoded)
     rows = int(session.row_engine.row(f"SELECT count(*) FROM {kept.relation}")[0])
     return replace(

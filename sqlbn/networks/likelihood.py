@@ -30,8 +30,8 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import NAMES, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.evaluation.held_out import check_input
-from sqlbn.models.compiler import Scorer, own_score, product_scores
-from sqlbn.models.product.factors import Factor
+from sqlbn.kinds.compiler import Scorer, own_score, product_scores
+from sqlbn.kinds.product.factors import Factor
 from sqlbn.networks.coding import coded_rows, narrowed, network_scorer
 from sqlbn.networks.network import Network
 from sqlbn.networks.stored_networks import check_is_network, smoothed_copy
@@ -168,7 +168,7 @@ def _possible(
     statement = render("evaluate/possible_rows", relation=encoded.relation, families=families)
     found = narrowed(session, encoded, statement, books)
     for family_of in families:
-        session.row_engine.take_back(family_of["table"])
+        session.row_engine.unbroadcast(family_of["table"])
         session.execute(f"DROP TABLE {family_of['table']}")
     return found
 
