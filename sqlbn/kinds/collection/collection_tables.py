@@ -168,7 +168,7 @@ class CollectionTables:
     def _make_sparse(self, factor: Factor, key_type: str, offsets: Sequence[int]) -> None:
         """What was seen of the sparse terms: their cells, or the values of their parents."""
         c, classes = self._collected, range(self._n_classes)
-        self._draft.create(factor.table, classes=self._n_classes, key=key_type)
+        self._draft.create(factor.table, types={"key": key_type}, classes=self._n_classes)
         for term, offset in zip(c.sparse, offsets, strict=False):
             number = self._counts.number_of(term.family)
             codes = self._counts.codes(number)
