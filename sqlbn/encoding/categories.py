@@ -52,9 +52,7 @@ def categories_sql(counted: str) -> str:
 
 def create_categories(workspace: Workspace) -> None:
     """The draft's `categories`, empty."""
-    workspace.create(
-        "categories", "attribute VARCHAR, code UINTEGER, value VARCHAR, n " + workspace.n_type
-    )
+    workspace.create("categories")
 
 
 def insert_categories(
@@ -162,9 +160,7 @@ def known_groups(workspace: Workspace, books: Sequence[Codebook]) -> dict[str, p
 
 def write_group_labels(workspace: Workspace, books: Sequence[Codebook]) -> None:
     """The draft's `groups`: what stands for a group of categories in readable tables."""
-    workspace.create(
-        "groups", "attribute VARCHAR, code UINTEGER, label VARCHAR, n " + workspace.n_type
-    )
+    workspace.create("groups")
     for book in books:
         if book.grouped:
             statement = render(

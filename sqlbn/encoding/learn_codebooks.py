@@ -344,8 +344,4 @@ def write_cuts(workspace: Workspace, books: Sequence[Codebook]) -> None:
         rows += [(book.name, i, low, high, label) for i, (low, high, label) in enumerate(found)]
         if book.missing is not None:
             rows.append((book.name, book.missing, None, None, None))
-    workspace.fill(
-        "cuts",
-        "attribute VARCHAR, code UINTEGER, lower DOUBLE, upper DOUBLE, label VARCHAR",
-        rows,
-    )
+    workspace.fill("cuts", rows)

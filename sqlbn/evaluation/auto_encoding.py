@@ -323,6 +323,5 @@ def _write(best: Candidate, trials: Sequence[Trial], loss: Loss) -> None:
     trials = list({(t.encoding, t.rows): t for t in trials}.values())
     best.workspace.fill(
         "encodings",
-        "encoding VARCHAR, rows BIGINT, codes BIGINT, loss VARCHAR, value DOUBLE, chosen BOOLEAN",
         [(str(t.encoding), t.rows, t.n_codes, loss, t.value, t is best.trial) for t in trials],
     )

@@ -375,7 +375,7 @@ def _read_factors(workspace: Workspace) -> tuple[Factor, ...]:
 
 def write_meta(workspace: Workspace, meta: dict[str, Any]) -> None:
     """The draft's `meta`; anything that is not text or a number is written as JSON."""
-    workspace.create("meta", "key VARCHAR, value VARCHAR")
+    workspace.create("meta")
     add_meta(workspace, meta)
 
 
