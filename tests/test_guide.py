@@ -1,9 +1,9 @@
 """The README and the pages of `sqlbn help`: their commands run, and they leave nothing out.
 
 The blocks of a page run in their order in a folder with `examples/` and a store that holds the
-model `adult` of the README; `sh`, `python` and `sql` must not fail, and what `console` shows must be
-what is printed (… stands for anything). A block that cannot run here has a comment before it that
-says why: `<!-- not run: needs a cluster -->`.
+model `adult` of the README; `sh`, `python` and `sql` must not fail, and what `console` shows must
+be what is printed (… stands for anything). A block that cannot run here has a comment before it
+that says why: `<!-- not run: needs a cluster -->`.
 """
 
 from __future__ import annotations
@@ -162,11 +162,14 @@ def test_every_command_is_on_a_page() -> None:
     assert missing == []
 
 
+def functions_of(module: Any) -> list[str]:
+    return [name for name in module.__all__ if inspect.isfunction(getattr(module, name))]
+
+
 def test_every_public_function_is_on_a_page() -> None:
     text = all_pages()
-    wanted = {f"sqlbn.{name}" for name in sqlbn.__all__ if callable(getattr(sqlbn, name))}
-    wanted = {name for name in wanted if inspect.isfunction(getattr(sqlbn, name[6:]))}
-    wanted |= {f"networks.{n}" for n in networks.__all__ if inspect.isfunction(getattr(networks, n))}
+    wanted = {f"sqlbn.{name}" for name in functions_of(sqlbn)}
+    wanted |= {f"networks.{name}" for name in functions_of(networks)}
     assert len(wanted) > 20
     aliases = {"networks.read_bif", "networks.write_bif", "networks.sample"}  # as sqlbn.…
     missing = [name for name in sorted(wanted - aliases) if not re.search(rf"\b{name}\b", text)]
