@@ -56,8 +56,8 @@ def _contents(listed: dict[str, str]) -> str:
             "",
             *lines,
             "",
-            "The options of a command: sqlbn COMMAND --help. The commands of the pages are written for",
-            "the top folder of a checkout, where examples/adult.parquet is; sqlbn demo needs none.",
+            "A command's options: sqlbn COMMAND --help. The commands of the pages are written for the",
+            "top folder of a checkout, where examples/adult.parquet is; sqlbn demo needs no file.",
         ]
     )
 
