@@ -56,7 +56,7 @@ def _contents(listed: dict[str, str]) -> str:
             "",
             *lines,
             "",
-            "A command's options: sqlbn COMMAND --help. The commands of the pages are written for the",
+            "A command's options: sqlbn COMMAND --help. The pages' commands are written for the",
             "top folder of a checkout, where examples/adult.parquet is; sqlbn demo needs no file.",
         ]
     )
