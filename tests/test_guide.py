@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import itertools
 import re
 import shlex
 import shutil
@@ -71,8 +72,12 @@ def test_the_commands_of_a_page_run(page: str, place: Path, cli: Run) -> None:
     if page in ("README", "learners"):  # whose commands make the model
         (place / "models.duckdb").unlink()
     names: dict[str, Any] = {}
-    for block in blocks(page):
-        if block.why is None:
+    for is_sql, group in itertools.groupby(blocks(page), lambda block: block.kind == "sql"):
+        wanted = [block for block in group if block.why is None]
+        if is_sql:
+            run_sql("".join(block.code for block in wanted))
+            continue
+        for block in wanted:
             run_block(block, cli, names)
 
 
@@ -88,8 +93,6 @@ def run_block(block: Block, cli: Run, names: dict[str, Any]) -> None:
             assert said(wanted, got), (line, got)
     elif block.kind == "python":
         exec(compile(block.code, "<page>", "exec"), names)
-    elif block.kind == "sql":
-        run_sql(block.code)
     elif block.kind == "toml":
         Path("parents.toml").write_text(block.code)
 
@@ -117,7 +120,7 @@ def said(wanted: str, got: str) -> bool:
 
 
 def run_sql(code: str) -> None:
-    """Statements as the duckdb program reads them, with its `.read`."""
+    """Statements as one session of the duckdb program reads them, with its `.read`."""
     code = re.sub(r"^\.read (.+)$", lambda found: Path(found[1]).read_text(), code, flags=re.M)
     with duckdb.connect() as con:
         for statement in duckdb.extract_statements(code):
