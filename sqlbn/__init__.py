@@ -13,24 +13,34 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from sqlbn import networks
-    from sqlbn.api import curve, drop, evaluate, fit, forget, load, merge, models, stream, update
-    from sqlbn.attribute_ranking import Ranking, rank
+    from sqlbn.api import (
+        curve,
+        drop,
+        evaluate,
+        fit,
+        forget,
+        load,
+        merge,
+        models,
+        stream,
+        update,
+    )
     from sqlbn.errors import SqlbnError, SqlbnWarning
     from sqlbn.evaluation import Evaluation
-    from sqlbn.exporting.api import export
+    from sqlbn.evaluation.attribute_ranking import Ranking, rank
+    from sqlbn.evaluation.univariate import Preparation, prepare
+    from sqlbn.export.formats import export
     from sqlbn.model import Model
     from sqlbn.networks.bif import read_bif, write_bif
-    from sqlbn.networks.drawing import sample
     from sqlbn.networks.network import Network
-    from sqlbn.univariate import Preparation, prepare
+    from sqlbn.networks.sample_rows import sample
 
 # Imported on first use: `import sqlbn` stays fast for those who only want its version.
 _HOMES = {
     "curve": "sqlbn.api",
     "drop": "sqlbn.api",
     "evaluate": "sqlbn.api",
-    "export": "sqlbn.exporting.api",
+    "export": "sqlbn.export.formats",
     "fit": "sqlbn.api",
     "forget": "sqlbn.api",
     "merge": "sqlbn.api",
@@ -38,15 +48,15 @@ _HOMES = {
     "load": "sqlbn.api",
     "stream": "sqlbn.api",
     "models": "sqlbn.api",
-    "Evaluation": "sqlbn.evaluation.losses",
+    "Evaluation": "sqlbn.evaluation.metrics",
     "Model": "sqlbn.model",
     "Network": "sqlbn.networks.network",
-    "Preparation": "sqlbn.univariate",
-    "Ranking": "sqlbn.attribute_ranking",
-    "rank": "sqlbn.attribute_ranking",
-    "prepare": "sqlbn.univariate",
+    "Preparation": "sqlbn.evaluation.univariate",
+    "Ranking": "sqlbn.evaluation.attribute_ranking",
+    "rank": "sqlbn.evaluation.attribute_ranking",
+    "prepare": "sqlbn.evaluation.univariate",
     "read_bif": "sqlbn.networks.bif",
-    "sample": "sqlbn.networks.drawing",
+    "sample": "sqlbn.networks.sample_rows",
     "write_bif": "sqlbn.networks.bif",
     "SqlbnError": "sqlbn.errors",
     "SqlbnWarning": "sqlbn.errors",

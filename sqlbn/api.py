@@ -8,43 +8,50 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sqlbn.engines import DuckDBEngine, Settings
+from sqlbn.data import Source, open_source
+from sqlbn.data.csv_types import Trained, Types
+from sqlbn.data.no_target import told as told_target
+from sqlbn.data.no_target import with_class_of
+from sqlbn.data.opening import check_there, is_nothing
+from sqlbn.engines import Session, Settings
+from sqlbn.engines.progress import ConsoleProgress, Progress
 from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.evaluation.curves import Point, learning_curves
 from sqlbn.evaluation.folds import cross_validate
-from sqlbn.evaluation.losses import Evaluation, check_measure
-from sqlbn.evaluation.positive import asked_class, positive_class, positive_of_rows
-from sqlbn.evaluation.scoring import evaluate_source, require_judged
-from sqlbn.fitting import Pattern, learn
+from sqlbn.evaluation.held_out import evaluate_source, require_judged
+from sqlbn.evaluation.metrics import (
+    Evaluation,
+    asked_class,
+    check_measure,
+    positive_class,
+    positive_of_rows,
+)
 from sqlbn.frames import with_target
 from sqlbn.learners.registry import LEARNER_OPTIONS, switch
-from sqlbn.lists import as_list, names_in, pairs_in, split_list
-from sqlbn.living.changing import Change
-from sqlbn.living.models import options_of
-from sqlbn.living.operations import change_stored, merge_stored
-from sqlbn.living.streaming import (
+from sqlbn.lists import (
+    as_list,
+    names_in,
+    pairs_in,
+    split_list,
+)
+from sqlbn.model import Model
+from sqlbn.options import ROWS, FitOptions, fit_options
+from sqlbn.pipeline import Pattern, learn
+from sqlbn.starting import opened_engine
+from sqlbn.store import open_store
+from sqlbn.store.damage import meta_problem
+from sqlbn.store.saving import as_folder, check_not_read, store_model
+from sqlbn.store.spec import decoded_meta, read_spec
+from sqlbn.updates.changes import Change
+from sqlbn.updates.operations import change_stored, merge_stored
+from sqlbn.updates.stored_model import options_of
+from sqlbn.updates.stream import (
     STREAM_LEARNER,
     Stream,
     StreamBatch,
     StreamOptions,
     warn_of_drift,
 )
-from sqlbn.model import Model
-from sqlbn.options import ROWS, FitOptions, fit_options
-from sqlbn.progress import ConsoleProgress, Progress
-from sqlbn.sources import Source, open_source
-from sqlbn.sources.classless import told as told_target
-from sqlbn.sources.classless import with_class_of
-from sqlbn.sources.csv_types import Trained, Types
-from sqlbn.sources.opening import is_nothing
-from sqlbn.sources.there import check_there
-from sqlbn.starting import opened_engine
-from sqlbn.store import open_store
-from sqlbn.store.damage import meta_problem
-from sqlbn.store.meta import decoded_meta
-from sqlbn.store.opening import as_folder
-from sqlbn.store.saving import check_not_read, store_model
-from sqlbn.store.spec import read_spec
 
 _SETTINGS = (
     "memory_limit",
@@ -142,7 +149,7 @@ def _like(
 
 
 def open_for_fit(
-    engine: DuckDBEngine,
+    session: Session,
     data: Any,
     options: FitOptions,
     pattern: Pattern | None = None,
@@ -153,7 +160,7 @@ def open_for_fit(
     if pattern is not None:
         used, trained = pattern.encoding.uses, pattern.encoding.trained
     source = open_source(
-        engine,
+        session,
         data,
         table=options.table,
         query=options.query,
@@ -218,18 +225,18 @@ def fit(
         raise OptionError("store and name go together: give both, or neither")
     progress = progress or (Progress() if quiet else ConsoleProgress())
     check_there(settings, data)
-    engine = opened_engine(settings, progress)
+    session = opened_engine(settings, progress)
     try:
         if store is not None and name is not None:
-            open_store(store).check_name(engine, name, replace, progress.note)
-        source = open_for_fit(engine, data, chosen, pattern)
+            open_store(store).check_name(session, name, replace, progress.note)
+        source = open_for_fit(session, data, chosen, pattern)
         check_not_read(store, source)
-        draft, spec = learn(engine, source, chosen, progress, pattern)
+        workspace, spec = learn(session, source, chosen, progress, pattern)
         if store is not None and name is not None:
-            store_model(store, draft, spec, name, replace, progress)
-        return Model(engine, draft, spec)
+            store_model(store, workspace, spec, name, replace, progress)
+        return Model(session, workspace, spec)
     except BaseException:
-        engine.close()
+        session.close()
         raise
 
 
@@ -238,12 +245,12 @@ def load(
 ) -> Model:
     """A model from a store. Its tables are copied: the file is free again at once."""
     progress = progress or Progress()
-    engine = opened_engine(only_settings(settings), progress)
+    session = opened_engine(only_settings(settings), progress)
     try:
-        draft = open_store(store).load(engine, name, progress.note)
-        return Model(engine, draft, read_spec(draft))
+        workspace = open_store(store).load(session, name, progress.note)
+        return Model(session, workspace, read_spec(workspace))
     except BaseException:
-        engine.close()
+        session.close()
         raise
 
 
@@ -295,9 +302,9 @@ def _change(
     progress = progress or (Progress() if quiet else ConsoleProgress())
     settings = _settings(options)
     check_there(settings, data)
-    with opened_engine(settings, progress) as engine:
+    with opened_engine(settings, progress) as session:
         return change_stored(
-            engine,
+            session,
             store,
             name,
             action,
@@ -325,9 +332,9 @@ def merge(
 
     `other_store` is the file that holds the other model, where it is not the same.
     """
-    with DuckDBEngine(only_settings(settings)) as engine:
+    with Session(only_settings(settings)) as session:
         return merge_stored(
-            engine,
+            session,
             store,
             (one, other),
             name,
@@ -343,8 +350,8 @@ def models(store: str | Path) -> dict[str, dict[str, Any]]:
 
     One that cannot be read also says why, under `damaged`.
     """
-    with DuckDBEngine() as engine:
-        metas = open_store(store).metas(engine)
+    with Session() as session:
+        metas = open_store(store).metas(session)
     found = {name: decoded_meta(meta) for name, meta in metas.items()}
     for name, meta in metas.items():
         if problem := meta_problem(meta):
@@ -354,8 +361,8 @@ def models(store: str | Path) -> dict[str, dict[str, Any]]:
 
 def drop(store: str | Path, name: str) -> None:
     """Remove a model from a store."""
-    with DuckDBEngine() as engine:
-        open_store(store).drop(engine, name)
+    with Session() as session:
+        open_store(store).drop(session, name)
 
 
 def evaluate(
@@ -421,27 +428,27 @@ def evaluate_parts(
     settings, chosen = split_options(target, learner, options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
     check_there(settings, data, test)
-    with opened_engine(settings, progress) as engine:
+    with opened_engine(settings, progress) as session:
         if test is not None and chosen.query is not None and is_nothing(data):
             raise OptionError(
                 "--test does not go with a --query that names its files, for the test rows would "
                 "not come from it: use --folds, or write both parts to files"
             )
-        source = open_for_fit(engine, data, chosen)
+        source = open_for_fit(session, data, chosen)
         # Opened before the work: a wrong path should not cost a fit.
         trained = {name: Trained(kind) for name, kind in source.columns.items()}
-        tested = open_for_fit(engine, test, chosen, trained=trained) if test is not None else None
+        tested = open_for_fit(session, test, chosen, trained=trained) if test is not None else None
         asked = asked_class(positive)
         if tested is None:
             number = 10 if folds is None else folds
-            return cross_validate(engine, source, chosen, number, progress, asked)
+            return cross_validate(session, source, chosen, number, progress, asked)
         if asked is not None:  # before the fit
-            positive_of_rows(engine, source, chosen, asked)
-        draft, spec = learn(engine, source, chosen, progress)
+            positive_of_rows(session, source, chosen, asked)
+        workspace, spec = learn(session, source, chosen, progress)
         fitted = sum(progress.seconds.values())
         with progress.stage("evaluate", "scoring the test rows"):
             found = positive_class(asked, spec.class_names, spec.class_counts)
-            result = evaluate_source(draft, spec, tested, chosen.weight, positive=found)
+            result = evaluate_source(workspace, spec, tested, chosen.weight, positive=found)
             require_judged(result, spec.target.name)
         result.seconds["fit"] = fitted
         return result, [result]
@@ -495,10 +502,10 @@ def curve(
     settings, chosen = split_options(target, "nb", options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
     check_there(settings, data)
-    with opened_engine(settings, progress) as engine:
-        source = open_for_fit(engine, data, chosen)
+    with opened_engine(settings, progress) as session:
+        source = open_for_fit(session, data, chosen)
         return learning_curves(
-            engine,
+            session,
             source,
             chosen,
             learners,
@@ -549,12 +556,12 @@ def stream(
     progress = progress or (Progress() if quiet else ConsoleProgress())
     how = StreamOptions(batch, window, measure, asked_class(positive))
     check_there(settings, data)
-    with DuckDBEngine(settings) as engine:
+    with Session(settings) as session:
         if store is not None and name is not None:
-            open_store(store).check_name(engine, name, replace, progress.note)
-        source = open_for_fit(engine, data, chosen)
+            open_store(store).check_name(session, name, replace, progress.note)
+        source = open_for_fit(session, data, chosen)
         check_not_read(store, source)
-        following = Stream(engine, source, chosen, how, progress)
+        following = Stream(session, source, chosen, how, progress)
         found = []
         for result in following.run():
             found.append(result)

@@ -6,8 +6,8 @@ import re
 import stat
 from pathlib import Path
 
-from sqlbn.display import printable
 from sqlbn.errors import OptionError
+from sqlbn.text import printable
 
 # The engine's whole numbers have 64 bits.
 _MOST = 2**63 - 1

@@ -8,34 +8,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlbn.dialects import DUCKDB
-from sqlbn.draft import Draft
-from sqlbn.encode.codebook import BookTables
-from sqlbn.engines import DuckDBEngine
+from sqlbn.data import Source, open_source
+from sqlbn.data.relation import ROW, staged
+from sqlbn.encoding.codebook import BookTables
+from sqlbn.encoding.preparing import Encoding
+from sqlbn.engines import Session
+from sqlbn.engines.dialects import DUCKDB
+from sqlbn.engines.output_files import is_same, print_csv, print_json_lines
+from sqlbn.engines.progress import Progress
+from sqlbn.engines.sql import identifier
+from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError, StoreError
-from sqlbn.evaluation.losses import Evaluation
-from sqlbn.evaluation.positive import asked_class, positive_class
-from sqlbn.evaluation.scoring import check_input, evaluate_source, require_judged
+from sqlbn.evaluation.held_out import check_input, evaluate_source, require_judged
+from sqlbn.evaluation.metrics import Evaluation, asked_class, positive_class
 from sqlbn.frames import Output
 from sqlbn.lists import as_list, names_in
-from sqlbn.living.changing import Change, Changed, merge
-from sqlbn.living.models import LivingModel, encoding_of, shape_of
-from sqlbn.living.operations import change_rows
+from sqlbn.models.compiler import Scorer, prediction_sql, probabilities_sql
+from sqlbn.models.steps import is_large, scored_in_steps
+from sqlbn.models.unseen import Unseen, count_unseen
 from sqlbn.options import checked_rows
-from sqlbn.outfiles import is_same
-from sqlbn.preparing import Encoding
-from sqlbn.printing import print_csv, print_json_lines
-from sqlbn.progress import Progress
-from sqlbn.quoting import identifier
-from sqlbn.scoring.query import Scorer, prediction_sql, probabilities_sql
-from sqlbn.scoring.steps import is_large, scored_in_steps
-from sqlbn.scoring.unseen import Unseen, count_unseen
-from sqlbn.sources import Source, open_source
-from sqlbn.sources.relation import ROW, staged
 from sqlbn.store import open_store
-from sqlbn.store.meta import decoded_meta
-from sqlbn.store.spec import ModelSpec
+from sqlbn.store.spec import ModelSpec, decoded_meta
 from sqlbn.structure.shape import Shape
+from sqlbn.updates.changes import Change, Changed, merge
+from sqlbn.updates.operations import change_rows
+from sqlbn.updates.stored_model import StoredModel, encoding_of, shape_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,8 +44,8 @@ class Model:
     Made by `sqlbn.fit` and `sqlbn.load`. It owns an engine: close it, or use it in a `with`.
     """
 
-    def __init__(self, engine: DuckDBEngine, draft: Draft, spec: ModelSpec) -> None:
-        self._engine, self._draft, self._spec = engine, draft, spec
+    def __init__(self, session: Session, workspace: Workspace, spec: ModelSpec) -> None:
+        self._session, self._draft, self._spec = session, workspace, spec
         self._unseen = Unseen(0, {})
 
     # -- what it is ----------------------------------------------------------------------------
@@ -139,10 +136,10 @@ class Model:
     def cpt(self, attribute: str) -> pa.Table:
         """The conditional probability table of an attribute, with decoded values."""
         position = self._spec.position(attribute)
-        return self._engine.arrow(self._spec.cpt_sql(position, self._draft.prefix))
+        return self._session.arrow(self._spec.cpt_sql(position, self._draft.prefix))
 
     def _table(self, name: str, order: str) -> pa.Table:
-        return self._engine.arrow(f"FROM {self._draft.table(name)} ORDER BY {order}")
+        return self._session.arrow(f"FROM {self._draft.table(name)} ORDER BY {order}")
 
     def __repr__(self) -> str:
         learner, target = self._spec.meta["learner"], self._spec.target.name
@@ -188,7 +185,7 @@ class Model:
             self._opened_prediction(shape.data, progress, **options) as (sql, settled),
             self._scoring(progress, settled),
         ):
-            return shape.of(self._engine.lake.arrow(sql))
+            return shape.of(self._session.row_engine.arrow(sql))
 
     def write_predictions(
         self,
@@ -205,23 +202,23 @@ class Model:
         """
         to_file = str(out) != "-"
         if to_file:
-            self._engine.lake.check_target(str(out))
+            self._session.row_engine.check_target(str(out))
         to = Path(out) if to_file else None
         with (
             self._opened_prediction(data, progress, out=to, **options) as (sql, settled),
             self._scoring(progress, settled),
         ):
             if to_file:
-                return self._engine.lake.write(sql, str(out))
-            with self._engine.lake.batches(sql) as reader:
+                return self._session.row_engine.write(sql, str(out))
+            with self._session.row_engine.batches(sql) as reader:
                 return (print_json_lines if as_json else print_csv)(reader)
 
     @contextmanager
     def _scoring(self, progress: Progress | None, settled: bool) -> Iterator[None]:
         with (
             (progress or Progress()).stage("predict", "scoring"),
-            self._engine.lake.joins_as_written(),
-            self._engine.lake.in_order(settled),
+            self._session.row_engine.joins_as_written(),
+            self._session.row_engine.in_order(settled),
         ):
             yield
 
@@ -240,25 +237,25 @@ class Model:
         """The statement that scores, and whether rows come in order by themselves."""
         self._spec.require_class()
         source = open_source(
-            self._engine, data, **checked_rows(rows), trained=self._spec.trained(), places=True
+            self._session, data, **checked_rows(rows), trained=self._spec.trained(), places=True
         )
         if not source.rescannable:  # looked through for unseen values, then scored
-            source = staged(self._engine, source)
+            source = staged(self._session, source)
         if out is not None and any(is_same(out, file.path) for file in source.files):
             raise OptionError(f"--out {out} is a file that is read; write to another")
-        engine, lake = self._engine, self._engine.lake
+        session, row_engine = self._session, self._session.row_engine
         source, hidden = scorable(self._spec, source, exclude)
         order = ordering(source, order_by)
-        scorer = self._spec.scorer(self._draft.prefix, source.columns, lake.dialect)
-        self._unseen = count_unseen(lake, self._spec, scorer, source)
+        scorer = self._spec.scorer(self._draft.prefix, source.columns, row_engine.dialect)
+        self._unseen = count_unseen(row_engine, self._spec, scorer, source)
         if strict:
             self._unseen.refuse()
-        if lake.keeps_order and is_large(scorer):
-            with scored_in_steps(engine, scorer, source, progress=progress) as scored:
+        if row_engine.keeps_order and is_large(scorer):
+            with scored_in_steps(session, scorer, source, progress=progress) as scored:
                 yield in_places(probabilities_sql(scorer, scored), order, hidden), True
         else:
             settled = source.ordered or source.has_places
-            yield scoring_statement(scorer, source, order, lake.keeps_order, hidden), settled
+            yield scoring_statement(scorer, source, order, row_engine.keeps_order, hidden), settled
 
     @property
     def unseen(self) -> Unseen:
@@ -281,7 +278,9 @@ class Model:
         `encoding`, `trust_sql`.
         """
         self._spec.require_class()
-        source = open_source(self._engine, data, **checked_rows(rows), trained=self._spec.trained())
+        source = open_source(
+            self._session, data, **checked_rows(rows), trained=self._spec.trained()
+        )
         spec = self._spec
         chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
         result = evaluate_source(self._draft, spec, source, weight, ranking, chosen)
@@ -303,27 +302,27 @@ class Model:
 
     def merge(self, other: Model, *, again: bool = False) -> Change:
         """Add the rows of another model with the same encoding, known by its counts alone."""
-        with other._copied_to(self._engine) as draft:
-            there = LivingModel(draft, other._spec)
+        with other._copied_to(self._session) as workspace:
+            there = StoredModel(workspace, other._spec)
             return self._replace(merge(self._living, there, again, Progress()))
 
     @contextmanager
-    def _copied_to(self, engine: DuckDBEngine) -> Iterator[Draft]:
+    def _copied_to(self, session: Session) -> Iterator[Workspace]:
         """The tables in another engine."""
-        draft = Draft(engine)
+        workspace = Workspace(session)
         try:
             for name in self._draft.names():
-                rows = self._engine.arrow(f"FROM {self._draft.table(name)}")
-                view = engine.register(rows)
-                engine.execute(f"CREATE TABLE {draft.table(name)} AS FROM {view}")
-                engine.unregister(view)
-            yield draft
+                rows = self._session.arrow(f"FROM {self._draft.table(name)}")
+                view = session.register(rows)
+                session.execute(f"CREATE TABLE {workspace.table(name)} AS FROM {view}")
+                session.unregister(view)
+            yield workspace
         finally:
-            draft.drop()
+            workspace.drop()
 
     @property
-    def _living(self) -> LivingModel:
-        return LivingModel(self._draft, self._spec)
+    def _living(self) -> StoredModel:
+        return StoredModel(self._draft, self._spec)
 
     def _replace(self, changed: Changed) -> Change:
         self._draft.drop()
@@ -342,7 +341,7 @@ class Model:
 
         `options` of a script are those of `sqlbn.export`; its tables begin with `name`.
         """
-        from sqlbn.exporting.api import export_pieces, write_pieces
+        from sqlbn.export.formats import export_pieces, write_pieces
 
         name = name or self._spec.meta.get("name") or "model"
         pieces = export_pieces(self._draft, self._spec, format, name, options)
@@ -357,7 +356,7 @@ class Model:
 
     def close(self) -> None:
         """Free what the model holds: memory and scratch files."""
-        self._engine.close()
+        self._session.close()
 
     def __enter__(self) -> Model:
         return self

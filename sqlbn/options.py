@@ -7,22 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from sqlbn.encode.partitions import (
+from sqlbn.data import Source
+from sqlbn.data.no_target import NO_CLASS
+from sqlbn.encoding.partitions import (
     AUTO,
     DEFAULT_BINS,
     Discretisation,
     candidates,
     checked_method,
 )
-from sqlbn.encode.profile import Choices
-from sqlbn.encode.weights import checked_kind
+from sqlbn.encoding.profile import Choices
+from sqlbn.encoding.weights import checked_kind
 from sqlbn.errors import OptionError
 from sqlbn.learners import Learner, make_learner
 from sqlbn.learners.base import Smooths
 from sqlbn.learners.registry import smoothed_learners, switch
 from sqlbn.limits import check_text, check_whole
 from sqlbn.lists import as_list, names_in, possible_names
-from sqlbn.scoring.smoothing import (
+from sqlbn.models.estimates import (
     Smoothing,
     Unseen,
     checked_backoff,
@@ -30,10 +32,7 @@ from sqlbn.scoring.smoothing import (
     checked_missing,
     checked_unseen,
 )
-from sqlbn.search.bounds import Rule
-from sqlbn.search.rules import given_rule
-from sqlbn.sources import Source
-from sqlbn.sources.classless import NO_CLASS
+from sqlbn.search.bounds import Rule, given_rule
 
 DEFAULT_LEARNER = "skdb"
 # Options that take several names.

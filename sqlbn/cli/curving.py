@@ -13,13 +13,13 @@ from sqlbn.cli.evaluating import positive_line
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
+from sqlbn.engines.output_files import check_table_file, write_table
 from sqlbn.evaluation.curves import points_table
-from sqlbn.evaluation.losses import OF_POSITIVE, check_measure
+from sqlbn.evaluation.metrics import OF_POSITIVE, check_measure
 from sqlbn.evaluation.ranking import RANKINGS
-from sqlbn.json_text import json_text
 from sqlbn.lists import listed, names_in
-from sqlbn.outfiles import check_table_file, write_table
 from sqlbn.report.plots import check_plot, plot_curves
+from sqlbn.text import json_text
 
 _LEARNERS = ("nb", "kdb:1", "kdb:2", "kdb:3", "skdb")
 _SIZES = ("1000", "10000", "100000")

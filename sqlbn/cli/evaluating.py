@@ -12,9 +12,9 @@ from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.evaluation import Evaluation
-from sqlbn.evaluation.losses import OF_POSITIVE
-from sqlbn.json_text import json_text
+from sqlbn.evaluation.metrics import OF_POSITIVE
 from sqlbn.lists import paths_in
+from sqlbn.text import json_text
 
 _MOST_CLASSES = 12
 

@@ -11,10 +11,10 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo, echo_data
-from sqlbn.exporting.targets import TARGETS
-from sqlbn.json_text import json_text
+from sqlbn.engines.output_files import check_folder
+from sqlbn.export.targets import TARGETS
 from sqlbn.lists import listed
-from sqlbn.outfiles import check_folder
+from sqlbn.text import json_text
 
 
 def export(

@@ -13,13 +13,13 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.inspecting import print_model
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
+from sqlbn.engines.sql import identifier, literal
 from sqlbn.errors import OptionError, SourceError
-from sqlbn.json_text import json_text
-from sqlbn.quoting import identifier, literal
 from sqlbn.store import open_store
-from sqlbn.store.face import too_large_for_sql
-from sqlbn.store.folder import StoreFolder
-from sqlbn.store.opening import as_folder
+from sqlbn.store.parquet_folder import StoreFolder
+from sqlbn.store.saving import as_folder
+from sqlbn.store.sql_objects import too_large_for_sql
+from sqlbn.text import json_text
 
 
 @opt.learning()

@@ -16,7 +16,7 @@ import typer
 
 from sqlbn.cli.text import echo
 from sqlbn.errors import OptionError
-from sqlbn.json_text import json_text
+from sqlbn.text import json_text
 
 # In the order in which a newcomer would read them.
 TOPICS = (

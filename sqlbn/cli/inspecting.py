@@ -16,13 +16,13 @@ from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
-from sqlbn.encode.weights import WEIGHT_KINDS
+from sqlbn.encoding.weights import WEIGHT_KINDS
 from sqlbn.errors import OptionError, SqlbnWarning
-from sqlbn.json_text import json_text
 from sqlbn.model import Model
+from sqlbn.models.estimates import BACKOFFS
 from sqlbn.report.plots import check_plot, plot_loocv
-from sqlbn.scoring.smoothing import BACKOFFS
 from sqlbn.store.damage import model_label
+from sqlbn.text import json_text
 
 
 def models(

@@ -11,8 +11,8 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
-from sqlbn.json_text import json_text
-from sqlbn.living.changing import Change
+from sqlbn.text import json_text
+from sqlbn.updates.changes import Change
 
 Again = Annotated[
     bool, typer.Option("--again", help="Also files that were counted (or taken out) already.")

@@ -32,9 +32,9 @@ from sqlbn.cli.reporting import leave_quietly, reporting
 from sqlbn.cli.signals import end_on_signals
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
-from sqlbn.display import printable
+from sqlbn.engines.scratch import sweep
 from sqlbn.errors import SqlbnWarning
-from sqlbn.leftovers import sweep
+from sqlbn.text import printable
 
 # The library's error of a wrong use, which it does not name.
 _USAGE: Any = typer.BadParameter.__mro__[1]

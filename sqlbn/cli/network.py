@@ -14,13 +14,14 @@ from sqlbn.cli.reporting import reporting
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
+from sqlbn.engines.output_files import check_folder
 from sqlbn.errors import OptionError
-from sqlbn.json_text import json_text
 from sqlbn.lists import listed, pairs_in
-from sqlbn.networks import api, write_bif
+from sqlbn.networks import network_calls as api
+from sqlbn.networks import write_bif
 from sqlbn.networks.network import Network
-from sqlbn.networks.reading import read_network
-from sqlbn.outfiles import check_folder
+from sqlbn.networks.stored_networks import read_network
+from sqlbn.text import json_text
 
 app = typer.Typer(
     help="Bayesian networks: score rows, ask for probabilities, draw rows, export, plot.",

@@ -15,8 +15,8 @@ from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
-from sqlbn.json_text import json_text
 from sqlbn.networks import following
+from sqlbn.text import json_text
 
 # Lines of the table for people; all blocks are in --json.
 _MOST_LINES = 20

@@ -11,10 +11,10 @@ from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
-from sqlbn.json_text import json_text
+from sqlbn.engines.sql import identifier, literal
 from sqlbn.model import Model
-from sqlbn.networks import learning
-from sqlbn.quoting import identifier, literal
+from sqlbn.networks import network_fit as learning
+from sqlbn.text import json_text
 
 # What a fit takes and a search for a network has no use for.
 NOT_HERE = (

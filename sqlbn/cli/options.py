@@ -12,10 +12,10 @@ import typer
 
 from sqlbn.cli.parents_file import read_parents
 from sqlbn.cli.state import STATE
-from sqlbn.encode.weights import WEIGHT_KINDS
+from sqlbn.encoding.weights import WEIGHT_KINDS
 from sqlbn.lists import listed, pairs_in
+from sqlbn.models.estimates import BACKOFFS
 from sqlbn.options import LISTS
-from sqlbn.scoring.smoothing import BACKOFFS
 
 
 def _quiet(value: bool) -> bool:

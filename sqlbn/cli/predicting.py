@@ -10,11 +10,11 @@ from sqlbn import api
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
-from sqlbn.json_text import json_text
+from sqlbn.data.opening import check_there
+from sqlbn.engines.output_files import check_new_folder, check_rows_file
 from sqlbn.lists import listed
 from sqlbn.options import ROWS
-from sqlbn.outfiles import check_new_folder, check_rows_file
-from sqlbn.sources.there import check_there
+from sqlbn.text import json_text
 
 
 @opt.reading

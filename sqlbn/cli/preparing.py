@@ -7,16 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from sqlbn import univariate
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
-from sqlbn.json_text import json_text
+from sqlbn.engines.output_files import check_table_file, write_table
+from sqlbn.evaluation import univariate
+from sqlbn.evaluation.univariate import Preparation
 from sqlbn.lists import listed, names_in
-from sqlbn.outfiles import check_table_file, write_table
 from sqlbn.report.plots import check_plot, plot_profiles
-from sqlbn.univariate import Preparation
+from sqlbn.text import json_text
 
 # Variables whose profile is printed, parts and classes of each, and variables that are drawn.
 _PROFILES = 3

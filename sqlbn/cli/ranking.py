@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from sqlbn import attribute_ranking
-from sqlbn.attribute_ranking import Ranking
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
-from sqlbn.json_text import json_text
+from sqlbn.evaluation import attribute_ranking
+from sqlbn.evaluation.attribute_ranking import Ranking
+from sqlbn.text import json_text
 
 _TAKEN = (*attribute_ranking.RANK_OPTIONS, *opt.BOUND)
 

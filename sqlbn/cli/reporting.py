@@ -12,10 +12,10 @@ from typing import NoReturn, ParamSpec, TypeVar
 
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
-from sqlbn.display import printable
 from sqlbn.errors import SqlbnError
 from sqlbn.limits import check_text, check_whole
 from sqlbn.spelling import SHELL, spoken
+from sqlbn.text import printable
 
 P = ParamSpec("P")
 R = TypeVar("R")

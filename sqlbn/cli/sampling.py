@@ -10,8 +10,8 @@ import typer
 from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
-from sqlbn.json_text import json_text
-from sqlbn.networks import drawing
+from sqlbn.networks import sample_rows as drawing
+from sqlbn.text import json_text
 
 
 def sample(

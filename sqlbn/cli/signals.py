@@ -12,7 +12,7 @@ import socket
 import threading
 
 from sqlbn.cli.state import STATE
-from sqlbn.engines.duck import interrupt_engines
+from sqlbn.engines.session import interrupt_engines
 
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 # Seconds in which the main thread can see a signal by itself.

@@ -6,12 +6,11 @@ from typing import Any
 
 import typer
 
-from sqlbn import explain
 from sqlbn.cli import options as opt
 from sqlbn.cli.reporting import reporting
 from sqlbn.cli.text import echo_data
-from sqlbn.display import printable
-from sqlbn.json_text import json_text
+from sqlbn.report import sql_text as explain
+from sqlbn.text import json_text, printable
 
 app = typer.Typer(
     help="Print the SQL that a fit or a prediction would run.",

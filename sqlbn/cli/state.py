@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlbn.progress import ConsoleProgress, Progress
+from sqlbn.engines.progress import ConsoleProgress, Progress
 
 
 @dataclass

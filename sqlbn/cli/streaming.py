@@ -15,12 +15,11 @@ from sqlbn.cli.evaluating import positive_line
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
-from sqlbn.evaluation.losses import OF_POSITIVE
-from sqlbn.json_text import json_text
-from sqlbn.living.drift import LEAST, RECENT
-from sqlbn.living.streaming import StreamBatch
-from sqlbn.outfiles import check_table_file, write_table
+from sqlbn.engines.output_files import check_table_file, write_table
+from sqlbn.evaluation.metrics import OF_POSITIVE
 from sqlbn.report.plots import check_plot, plot_stream
+from sqlbn.text import json_text
+from sqlbn.updates.stream import LEAST, RECENT, StreamBatch
 
 if TYPE_CHECKING:
     import pyarrow as pa

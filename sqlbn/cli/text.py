@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from sqlbn.display import printable
+from sqlbn.text import printable
 
 
 def echo(text: str, err: bool = False) -> None:

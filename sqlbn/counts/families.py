@@ -9,12 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.counter import block_statement, counted_blocks, dense_counts
-from sqlbn.counts.cover import BLOCK_CELLS, Block, Family, cells_of
-from sqlbn.counts.packing import key_type, packed_sql, strides, unpacked_sql
-from sqlbn.draft import Draft
-from sqlbn.encode.encoded import Encoded
-from sqlbn.quoting import identifier
-from sqlbn.templates import render
+from sqlbn.counts.cover import (
+    BLOCK_CELLS,
+    Block,
+    Family,
+    cells_of,
+)
+from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines.packing import (
+    key_type,
+    packed_sql,
+    strides,
+    unpacked_sql,
+)
+from sqlbn.engines.sql import identifier, render
+from sqlbn.engines.workspace import Workspace
 
 Array = npt.NDArray[Any]
 
@@ -35,25 +44,25 @@ class FamilyCounts:
 
     def __init__(
         self,
-        draft: Draft,
+        workspace: Workspace,
         encoded: Encoded,
         families: Mapping[int, Family],
         table: str = "counts",
         keeps_arrays: bool = True,
     ) -> None:
-        self.draft, self.encoded, self.families, self.name = draft, encoded, families, table
+        self.workspace, self.encoded, self.families, self.name = workspace, encoded, families, table
         self._arrays: dict[int, Array] = {}
-        self._room = _KEPT_SHARE * draft.engine.memory_bytes if keeps_arrays else 0.0
+        self._room = _KEPT_SHARE * workspace.session.memory_bytes if keeps_arrays else 0.0
         cells = max((self.cells(i) for i in families), default=1)
         wide = "HUGEINT" if key_type(cells) == "HUGEINT" else "BIGINT"
         number = "USMALLINT" if max(families, default=0) < 2**16 else "UINTEGER"
         self._number_type = number
-        draft.create(table, f"position {number}, key {wide}, n {draft.n_type}")
+        workspace.create(table, f"position {number}, key {wide}, n {workspace.n_type}")
 
     @property
     def table(self) -> str:
         """The quoted name of the table."""
-        return self.draft.table(self.name)
+        return self.workspace.table(self.name)
 
     @property
     def n_classes(self) -> int:
@@ -87,7 +96,7 @@ class FamilyCounts:
         """
         small = [p for p in positions if self._fits_array(p)]
         blocks = [Block(self.axes(p), (), self.cells(p), dense=True) for p in small]
-        found = counted_blocks(self.draft.engine, blocks, self.encoded)
+        found = counted_blocks(self.workspace.session, blocks, self.encoded)
         for position, (block, counted) in zip(small, found, strict=True):
             yield {position: dense_counts(block, self.encoded, counted)}
         for position in (p for p in positions if not self._fits_array(p)):
@@ -99,10 +108,10 @@ class FamilyCounts:
         return cells <= max(BLOCK_CELLS, 2 * self.encoded.rows) and cells <= ARRAY_CELLS
 
     def _insert_counted(self, position: int) -> None:
-        engine = self.draft.engine
+        session = self.workspace.session
         query = family_statement(self.families[position], self.encoded)
-        with engine.lake.brought(query) as found:
-            engine.execute(
+        with session.row_engine.brought(query) as found:
+            session.execute(
                 f"INSERT INTO {self.table} SELECT {position}, k, n FROM {found} ORDER BY k"
             )
 
@@ -120,8 +129,8 @@ class FamilyCounts:
             if counts.nbytes <= self._room:
                 self._room -= counts.nbytes
                 self._arrays[position] = counts
-        engine = self.draft.engine
-        view = engine.register(
+        session = self.workspace.session
+        view = session.register(
             pa.table(
                 {
                     "p": np.concatenate(positions),
@@ -131,9 +140,9 @@ class FamilyCounts:
             )
         )
         try:
-            engine.execute(f"INSERT INTO {self.table} SELECT p, k, n FROM {view}")
+            session.execute(f"INSERT INTO {self.table} SELECT p, k, n FROM {view}")
         finally:
-            engine.unregister(view)
+            session.unregister(view)
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -145,9 +154,9 @@ class FamilyCounts:
             return kept.sum(axis=deeper) if deeper else kept
         codes = self.codes(position)
         radices = self.radices(position, level)
-        found = self.draft.engine.arrays(
+        found = self.workspace.session.arrays(
             render(
-                "level_counts",
+                "count/level_counts",
                 key=packed_sql([codes[v] for v in self.axes(position, level)], radices),
                 counts=self.table,
                 position=position,
@@ -169,9 +178,9 @@ class FamilyCounts:
     def cut_back(self, families: Mapping[int, Family]) -> FamilyCounts:
         """The counts of fewer attributes with fewer parents, in place of these."""
         deep = f"{self.name}_deep"
-        self.draft.engine.execute(f"ALTER TABLE {self.table} RENAME TO {identifier(deep)}")
+        self.workspace.session.execute(f"ALTER TABLE {self.table} RENAME TO {identifier(deep)}")
         name, self.name = self.name, deep
-        result = FamilyCounts(self.draft, self.encoded, families, name)
+        result = FamilyCounts(self.workspace, self.encoded, families, name)
         for position, family in families.items():
             level = len(family) - 1
             if position in self._arrays:
@@ -179,17 +188,17 @@ class FamilyCounts:
                 continue
             codes = self.codes(position)
             query = render(
-                "level_counts",
+                "count/level_counts",
                 key=packed_sql(
                     [codes[v] for v in self.axes(position, level)], self.radices(position, level)
                 ),
                 counts=self.table,
                 position=position,
             )
-            self.draft.engine.execute(
+            self.workspace.session.execute(
                 f"INSERT INTO {result.table} SELECT {position}, k, n FROM ({query}) ORDER BY k"
             )
-        self.draft.engine.execute(f"DROP TABLE {self.table}")
+        self.workspace.session.execute(f"DROP TABLE {self.table}")
         return result
 
     def preload(self) -> None:
@@ -203,7 +212,7 @@ class FamilyCounts:
                 kind = float if self.encoded.weighted else np.int64
                 wanted[position] = np.zeros(cells, kind)
         listed = ", ".join(map(str, wanted)) or "NULL"
-        found = self.draft.engine.arrays(
+        found = self.workspace.session.arrays(
             f"SELECT position, key::BIGINT AS key, n FROM {self.table} "
             f"WHERE position IN ({listed}) ORDER BY position"
         )
@@ -223,7 +232,7 @@ class FamilyCounts:
             ):
                 variable = None if v == self.encoded.class_variable else v
                 rows.append((position, axis, variable, radix, str(stride)))
-        self.draft.fill(
+        self.workspace.fill(
             table,
             f"position {self._number_type}, axis USMALLINT, variable USMALLINT, radix UINTEGER, "
             "stride HUGEINT",
@@ -232,14 +241,14 @@ class FamilyCounts:
 
 
 def count_families(
-    draft: Draft,
+    workspace: Workspace,
     encoded: Encoded,
     families: Mapping[int, Family],
     table: str = "counts",
     advance: Callable[[], None] = lambda: None,
 ) -> FamilyCounts:
     """Pass 2: every family counted."""
-    counts = FamilyCounts(draft, encoded, families, table)
+    counts = FamilyCounts(workspace, encoded, families, table)
     waiting: dict[int, Array] = {}
     for found in counts.counted(list(families)):
         waiting |= found

@@ -20,8 +20,8 @@ from sqlbn.counts.subsets import (
     subset_cost,
     subsets_of,
 )
-from sqlbn.draft import Draft
-from sqlbn.encode.encoded import Encoded
+from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines.workspace import Workspace
 from sqlbn.structure.forest import GammaSums, Score, score_gains
 from sqlbn.structure.information import Information, information
 
@@ -87,7 +87,7 @@ class MarginSums:
 
 
 def count_margins(
-    draft: Draft,
+    workspace: Workspace,
     encoded: Encoded,
     pairs: bool,
     class_counts: Sequence[float],
@@ -104,7 +104,7 @@ def count_margins(
         seen.add(subset)
         sums.observe(subset, counts)
 
-    margins = count_subsets(draft, encoded, subsets, blocks, advance, MARGINS, observe)
+    margins = count_subsets(workspace, encoded, subsets, blocks, advance, MARGINS, observe)
     for subset in set(subsets) - seen:
         _observe_stored(margins, subset, sums)
     return margins, sums.information(class_counts)
@@ -147,6 +147,6 @@ def keep_margins(counts: SubsetCounts, pairs: bool = True) -> None:
     subsets = _margins_of(counts)
     if not pairs or not are_storable(counts.encoded, subsets):
         subsets = margin_subsets(counts.encoded, False)
-    margins = SubsetCounts(counts.draft, counts.encoded, subsets, MARGINS, keeps_arrays=False)
+    margins = SubsetCounts(counts.workspace, counts.encoded, subsets, MARGINS, keeps_arrays=False)
     counts.copy_to(margins)
     margins.describe("margin_families")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,15 +11,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.counts.counter import counted_blocks, dense_counts, plan
+from sqlbn.counts.counter import counted_blocks, dense_counts, marginals, plan
 from sqlbn.counts.cover import Block, Family, cells_of
 from sqlbn.counts.families import ARRAY_CELLS, INSERTED_TOGETHER, FamilyCounts
-from sqlbn.counts.marginals import marginals
-from sqlbn.counts.packing import strides
-from sqlbn.draft import Draft
-from sqlbn.encode.encoded import Encoded
-from sqlbn.quoting import identifier
-from sqlbn.templates import render
+from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines.packing import strides
+from sqlbn.engines.sql import identifier, render
+from sqlbn.engines.workspace import Workspace
+from sqlbn.errors import OptionError
+
+
+def affordable(
+    workspace: Workspace, encoded: Encoded, subsets: Sequence[Family], remedy: str
+) -> None:
+    """An error where the counts of these sets would not fit, with what to do about it."""
+    cost, room = subset_cost(encoded, subsets), _disk_room(workspace)
+    if cost.n_bytes > room:
+        raise OptionError(
+            f"{cost}, but {readable_bytes(room)} of disk may be used: {remedy}, "
+            "or raise --disk-limit"
+        )
+
+
+def _disk_room(workspace: Workspace) -> int:
+    """Bytes that may be written to the scratch folder."""
+    limit = workspace.session.settings.disk_bytes
+    return limit if limit is not None else shutil.disk_usage(workspace.session.scratch.folder).free
+
 
 Array = npt.NDArray[Any]
 
@@ -100,7 +119,7 @@ class SubsetCounts(FamilyCounts):
 
     def __init__(
         self,
-        draft: Draft,
+        workspace: Workspace,
         encoded: Encoded,
         subsets: Collection[Family] | Mapping[int, Family],
         table: str = "counts",
@@ -110,7 +129,7 @@ class SubsetCounts(FamilyCounts):
             families: dict[int, Family] = dict(subsets)
         else:
             families = numbered(subsets, encoded.n_attributes)
-        super().__init__(draft, encoded, families, table, keeps_arrays)
+        super().__init__(workspace, encoded, families, table, keeps_arrays)
         self._numbers = {s: number for number, s in families.items()}
 
     def number_of(self, subset: Family) -> int:
@@ -137,7 +156,7 @@ class SubsetCounts(FamilyCounts):
             counts = self.array_of(subset)
             codes = np.argwhere(counts.sum(axis=-1) > 0)
             return Cells(codes, counts[tuple(codes.T)].astype(float))
-        found = self.draft.engine.arrays(
+        found = self.workspace.session.arrays(
             f"SELECT (key // {n_classes})::BIGINT AS cell, (key % {n_classes})::BIGINT AS y, n "
             f"FROM {self.table} WHERE position = {number} ORDER BY key"
         )
@@ -150,9 +169,9 @@ class SubsetCounts(FamilyCounts):
 
     def spectrum(self, number: int, with_class: bool = True) -> tuple[Array, Array]:
         """Different counts of a stored set, and how many cells have each."""
-        found = self.draft.engine.arrays(
+        found = self.workspace.session.arrays(
             render(
-                "stored_spectrum",
+                "count/stored_spectrum",
                 counts=self.table,
                 position=number,
                 divisor=1 if with_class else self.n_classes,
@@ -179,7 +198,7 @@ class SubsetCounts(FamilyCounts):
         self.families = left
         self._numbers = {s: number for number, s in left.items()}
         listed = ", ".join(map(str, left)) or "NULL"
-        self.draft.engine.execute(
+        self.workspace.session.execute(
             f"DELETE FROM {self.table} WHERE NOT COALESCE(position IN ({listed}), false)"
         )
         return self
@@ -187,28 +206,28 @@ class SubsetCounts(FamilyCounts):
     def changed_to(self, subsets: Collection[Family]) -> SubsetCounts:
         """A table for other sets in place of this one; what was counted of them is taken over."""
         name, old = self.name, f"{self.name}_before"
-        self.draft.engine.execute(f"ALTER TABLE {self.table} RENAME TO {identifier(old)}")
+        self.workspace.session.execute(f"ALTER TABLE {self.table} RENAME TO {identifier(old)}")
         self.name = old
-        result = SubsetCounts(self.draft, self.encoded, subsets, name)
+        result = SubsetCounts(self.workspace, self.encoded, subsets, name)
         moved = self.copy_to(result)
         result._arrays = {new: self._arrays[n] for n, new in moved.items() if n in self._arrays}
         result._room -= sum(array.nbytes for array in result._arrays.values())
-        self.draft.engine.execute(f"DROP TABLE {self.table}")
+        self.workspace.session.execute(f"DROP TABLE {self.table}")
         return result
 
     def copy_to(self, other: SubsetCounts) -> dict[int, int]:
         """Insert the counts of all sets that both have; their positions here and there."""
-        engine = self.draft.engine
+        session = self.workspace.session
         moved = {self._numbers[s]: n for s, n in other._numbers.items() if self.has(s)}
         listed = {"before": list(moved), "now": list(moved.values())}
-        view = self.draft.table(f"{self.name}_moved")
-        engine.create_table(view, {k: np.array(v, np.int64) for k, v in listed.items()})
-        engine.execute(
+        view = self.workspace.table(f"{self.name}_moved")
+        session.create_table(view, {k: np.array(v, np.int64) for k, v in listed.items()})
+        session.execute(
             f"INSERT INTO {other.table} SELECT m.now, c.key, c.n "
             f"FROM {self.table} AS c JOIN {view} AS m ON m.before = c.position "
             "ORDER BY m.now, c.key"
         )
-        engine.execute(f"DROP TABLE {view}")
+        session.execute(f"DROP TABLE {view}")
         return moved
 
 
@@ -221,7 +240,7 @@ def numbered(subsets: Collection[Family], n_attributes: int) -> dict[int, Family
 
 
 def count_subsets(
-    draft: Draft,
+    workspace: Workspace,
     encoded: Encoded,
     subsets: Sequence[Family] | Mapping[int, Family],
     blocks: Sequence[Block],
@@ -233,7 +252,7 @@ def count_subsets(
 
     With `observe`, that is shown every array, and none is kept.
     """
-    counts = SubsetCounts(draft, encoded, subsets, table, keeps_arrays=observe is None)
+    counts = SubsetCounts(workspace, encoded, subsets, table, keeps_arrays=observe is None)
     count_into(counts, blocks, advance, observe)
     return counts
 
@@ -245,11 +264,11 @@ def count_into(
     observe: Callable[[Family, Array], None] | None = None,
 ) -> None:
     """The pass, for sets that have their place in the table already."""
-    draft, encoded = counts.draft, counts.encoded
+    workspace, encoded = counts.workspace, counts.encoded
     numbers = {s: number for number, s in counts.families.items()}
     waiting: dict[int, Array] = {}
     dense = [block for block in blocks if block.dense]
-    for block, counted in counted_blocks(draft.engine, dense, encoded):
+    for block, counted in counted_blocks(workspace.session, dense, encoded):
         block_counts = dense_counts(block, encoded, counted)
         for family, summed in marginals(block_counts, block.variables, block.families):
             waiting[numbers[family[:-1]]] = np.ascontiguousarray(summed)

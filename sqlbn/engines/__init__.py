@@ -1,6 +1,6 @@
 """Engines: the only place that runs SQL."""
 
-from sqlbn.engines.duck import DuckDBEngine
+from sqlbn.engines.session import Session
 from sqlbn.engines.settings import Settings
 
-__all__ = ["DuckDBEngine", "Settings"]
+__all__ = ["Session", "Settings"]

@@ -1,5 +1,5 @@
 """Evaluation: losses of a model on held-out rows, by test files or by folds."""
 
-from sqlbn.evaluation.losses import Evaluation
+from sqlbn.evaluation.metrics import Evaluation
 
 __all__ = ["Evaluation"]

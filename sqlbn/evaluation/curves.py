@@ -7,17 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlbn.engines import DuckDBEngine
+from sqlbn.data import Source
+from sqlbn.engines import Session
+from sqlbn.engines.progress import Progress
 from sqlbn.errors import OptionError
-from sqlbn.evaluation.dealing import PLACE, deal
-from sqlbn.evaluation.folds import fit_and_evaluate
-from sqlbn.evaluation.losses import without_nan
-from sqlbn.evaluation.positive import positive_of_rows
+from sqlbn.evaluation.folds import PLACE, deal, fit_and_evaluate
+from sqlbn.evaluation.metrics import positive_of_rows, without_nan
 from sqlbn.learners import ALIASES, LEARNERS
 from sqlbn.learners.registry import switch, takes
 from sqlbn.options import FitOptions
-from sqlbn.progress import Progress
-from sqlbn.sources import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +76,7 @@ def named_learner(text: str, options: FitOptions, given: Mapping[str, Any]) -> F
 
 
 def learning_curves(
-    engine: DuckDBEngine,
+    session: Session,
     source: Source,
     options: FitOptions,
     learners: Sequence[str],
@@ -97,7 +95,7 @@ def learning_curves(
         if not any(takes(text.partition(":")[0], option) for text in learners):
             raise OptionError(f"{switch(option)} is for none of the learners {', '.join(learners)}")
     reduced = {text: learner.of_used_columns() for text, learner in chosen.items()}
-    rows = int(engine.lake.row(source.select("count(*)"))[0])
+    rows = int(session.row_engine.row(source.select("count(*)"))[0])
     test_rows = min(MOST_TEST_ROWS, max(1, rows // 10))
     if max(sizes) > rows - test_rows:
         raise OptionError(
@@ -107,19 +105,21 @@ def learning_curves(
     found: dict[tuple[str, int], list[dict[str, float]]] = {}
     positive: str | None = None
     for repeat in range(repeats):
-        dealt, kept = deal(engine, source, options, engine.settings.seed + repeat, stratified=False)
+        dealt, kept = deal(
+            session, source, options, session.settings.seed + repeat, stratified=False
+        )
         test = dealt.filtered(f"{PLACE} < {test_rows}")
         if repeat == 0:
-            positive = positive_of_rows(engine, dealt, options, asked)
+            positive = positive_of_rows(session, dealt, options, asked)
         for size in sizes:
             training = dealt.filtered(f"{PLACE} BETWEEN {test_rows} AND {test_rows + size - 1}")
             for text, learner in reduced.items():
                 title = f"repeat {repeat + 1} of {repeats}, {size:,} rows, {text}"
                 result = fit_and_evaluate(
-                    engine, training, test, learner, progress, title, ranking, positive
+                    session, training, test, learner, progress, title, ranking, positive
                 )
                 found.setdefault((text, size), []).append(result.losses)
-        engine.lake.forget(kept)
+        session.row_engine.forget(kept)
     return [Point(text, size, tuple(losses), positive) for (text, size), losses in found.items()]
 
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sqlbn.errors import OptionError
-from sqlbn.learners.base import Averaging, Learner, Selection, Smooths, checked_loss
+from sqlbn.learners.base import (
+    Averaging,
+    Learner,
+    Selection,
+    Smooths,
+    checked_loss,
+)
 from sqlbn.structure.information import Information
-from sqlbn.structure.parents import Structure, no_parents
+from sqlbn.structure.shape import Structure, no_parents
 
 MIN_COUNT = 100
 

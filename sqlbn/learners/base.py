@@ -9,18 +9,22 @@ from typing import Any, ClassVar, Literal
 
 from sqlbn.counts.cover import Family
 from sqlbn.errors import OptionError
-from sqlbn.scoring.loo_losses import LOSSES, Loss
-from sqlbn.scoring.smoothing import Estimate, Missing
+from sqlbn.models.estimates import Estimate, Missing
+from sqlbn.models.losses import LOSSES, Loss
 from sqlbn.search.bounds import Rule
 from sqlbn.search.dependence import Decided
 from sqlbn.search.measures import Measures
-from sqlbn.search.options import SearchOptions
+from sqlbn.search.search_options import SearchOptions
 from sqlbn.structure.forest import Score
-from sqlbn.structure.given import Given
 from sqlbn.structure.information import Information, single_families
-from sqlbn.structure.orders import AUTO, Order, needs_pairs, position_of
-from sqlbn.structure.parents import Structure
-from sqlbn.structure.selection import Select
+from sqlbn.structure.orders import (
+    AUTO,
+    Order,
+    needs_pairs,
+    position_of,
+)
+from sqlbn.structure.parent_sets import Given
+from sqlbn.structure.shape import Select, Structure
 
 # From measures, an order of the attributes and a rule to a structure.
 Decider = Callable[[Measures, Sequence[int], Rule], Decided]

@@ -7,11 +7,16 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from sqlbn.errors import OptionError, SqlbnWarning
-from sqlbn.learners.base import Architecture, Collecting, Learner, Smooths
-from sqlbn.structure.given import given_terms, read_given
+from sqlbn.learners.base import (
+    Architecture,
+    Collecting,
+    Learner,
+    Smooths,
+)
 from sqlbn.structure.information import Information
 from sqlbn.structure.orders import AUTO, checked_order
-from sqlbn.structure.parents import Structure, no_parents
+from sqlbn.structure.parent_sets import given_terms, read_given
+from sqlbn.structure.shape import Structure, no_parents
 
 
 class Collection(Learner):

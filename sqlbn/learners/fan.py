@@ -9,7 +9,7 @@ from sqlbn.learners.base import Learner, Smooths
 from sqlbn.structure.forest import Score, checked_score, forest
 from sqlbn.structure.information import Information, bare_pair_families, pair_families
 from sqlbn.structure.orders import checked_order, needs_pairs, ordered
-from sqlbn.structure.parents import Structure
+from sqlbn.structure.shape import Structure
 
 
 class Fan(Learner):

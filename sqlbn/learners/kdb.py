@@ -10,7 +10,7 @@ from sqlbn.errors import OptionError
 from sqlbn.learners.base import Decider, Learner
 from sqlbn.search.dependence import decide_parents
 from sqlbn.structure.information import Information, pair_families
-from sqlbn.structure.parents import Structure, k_dependence
+from sqlbn.structure.shape import Structure, k_dependence
 
 
 class Kdb(Learner):

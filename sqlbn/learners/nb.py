@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from sqlbn.learners.base import Learner
 from sqlbn.structure.information import Information
-from sqlbn.structure.parents import Structure, no_parents
+from sqlbn.structure.shape import Structure, no_parents
 
 
 class NaiveBayes(Learner):

@@ -8,11 +8,17 @@ from typing import Any
 from sqlbn.errors import OptionError
 from sqlbn.learners.ande import ALIASES, Ande
 from sqlbn.learners.base import Learner
-from sqlbn.learners.collections import Collection, Fanc, Spc, Spcr, Tc
+from sqlbn.learners.collections import (
+    Collection,
+    Fanc,
+    Spc,
+    Spcr,
+    Tc,
+)
 from sqlbn.learners.fan import Fan
 from sqlbn.learners.kdb import Kdb
 from sqlbn.learners.nb import NaiveBayes
-from sqlbn.learners.networks import Hgc, Vfbn1, Vfbn2
+from sqlbn.learners.searched import Hgc, Vfbn1, Vfbn2
 from sqlbn.learners.skdb import Skdb
 from sqlbn.learners.snb import Snb
 from sqlbn.learners.superparent import SuperParent

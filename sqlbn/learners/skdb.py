@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast, get_args
 from sqlbn.errors import OptionError
 from sqlbn.learners.base import Selection, Smooths, checked_loss
 from sqlbn.learners.kdb import Kdb
-from sqlbn.structure.selection import Select
+from sqlbn.structure.shape import Select
 
 
 class Skdb(Kdb):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sqlbn.learners.base import Learner, Weighing
 from sqlbn.structure.information import Information
-from sqlbn.structure.parents import Structure, no_parents
+from sqlbn.structure.shape import Structure, no_parents
 
 
 class Snb(Learner):

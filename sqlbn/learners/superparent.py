@@ -16,7 +16,7 @@ from sqlbn.structure.orders import (
     ordered,
     position_of,
 )
-from sqlbn.structure.parents import Structure
+from sqlbn.structure.shape import Structure
 
 
 class SuperParent(Learner):

@@ -8,7 +8,7 @@ from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Decider, Learner
 from sqlbn.search.dependence import decide_tree
 from sqlbn.structure.information import Information, pair_families
-from sqlbn.structure.parents import Structure, spanning_tree
+from sqlbn.structure.shape import Structure, spanning_tree
 
 
 class Tan(Learner):

@@ -8,21 +8,27 @@ from sqlbn.networks.bif import read_bif, write_bif
 from sqlbn.networks.network import Network, Variable
 
 if TYPE_CHECKING:
-    from sqlbn.networks.api import NetworkScore, load, plot, query, score
-    from sqlbn.networks.drawing import sample
     from sqlbn.networks.following import follow
-    from sqlbn.networks.learning import learn
+    from sqlbn.networks.network_calls import (
+        NetworkScore,
+        load,
+        plot,
+        query,
+        score,
+    )
+    from sqlbn.networks.network_fit import learn
+    from sqlbn.networks.sample_rows import sample
 
 # Imported on first use: they need the engine, files and tables do not.
 _HOMES = {
-    "NetworkScore": "sqlbn.networks.api",
+    "NetworkScore": "sqlbn.networks.network_calls",
     "follow": "sqlbn.networks.following",
-    "learn": "sqlbn.networks.learning",
-    "load": "sqlbn.networks.api",
-    "plot": "sqlbn.networks.api",
-    "query": "sqlbn.networks.api",
-    "sample": "sqlbn.networks.drawing",
-    "score": "sqlbn.networks.api",
+    "learn": "sqlbn.networks.network_fit",
+    "load": "sqlbn.networks.network_calls",
+    "plot": "sqlbn.networks.network_calls",
+    "query": "sqlbn.networks.network_calls",
+    "sample": "sqlbn.networks.sample_rows",
+    "score": "sqlbn.networks.network_calls",
 }
 
 __all__ = [

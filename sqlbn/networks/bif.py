@@ -13,10 +13,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlbn.engines.output_files import replacing
 from sqlbn.errors import NetworkError
 from sqlbn.networks.bif_tokens import Tokens, written
-from sqlbn.networks.network import MOST_CELLS, ROUNDING, UNNAMED, Network, Variable, repeated
-from sqlbn.outfiles import replacing
+from sqlbn.networks.network import (
+    MOST_CELLS,
+    ROUNDING,
+    UNNAMED,
+    Network,
+    Variable,
+    repeated,
+)
 
 # The largest network of the public collections has some 10 MB.
 _MOST_BYTES = 1_000_000_000

@@ -6,19 +6,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sqlbn.dialects import DUCKDB, Dialect
-from sqlbn.encode.codebook import Codebook, categories_join_sql, code_sql, column_sql
-from sqlbn.encode.encoded import Encoded, discard, row_bytes
-from sqlbn.encode.types import type_group
-from sqlbn.engines import DuckDBEngine
+from sqlbn.data import Source
+from sqlbn.data.no_target import NO_CLASS
+from sqlbn.data.value_types import type_group
+from sqlbn.encoding.codebook import (
+    Codebook,
+    categories_join_sql,
+    code_sql,
+    column_sql,
+)
+from sqlbn.encoding.encoded import Encoded, discard, row_bytes
+from sqlbn.engines import Session
+from sqlbn.engines.dialects import DUCKDB, Dialect
+from sqlbn.engines.sql import render
 from sqlbn.errors import NoRowsError
+from sqlbn.models.compiler import Scorer, code_items
+from sqlbn.models.estimates import Smoothing
+from sqlbn.models.product.factors import Factor
 from sqlbn.networks.network import Network, Variable
-from sqlbn.scoring.factors import Factor
-from sqlbn.scoring.query import Scorer, code_items
-from sqlbn.scoring.smoothing import Smoothing
-from sqlbn.sources import Source
-from sqlbn.sources.classless import NO_CLASS
-from sqlbn.templates import render
 
 # The class of a network that has none: all rows are in it, and no column says so.
 _ALL_ROWS = Codebook(NO_CLASS, "VARCHAR", "categorical", 1, categories=("",))
@@ -73,7 +78,7 @@ def _are_numbers(states: Sequence[str]) -> bool:
     return len(numbers) == len(states) and all(math.isfinite(x) for x in numbers)
 
 
-def coded_rows(engine: DuckDBEngine, source: Source, scorer: Scorer) -> Encoded:
+def coded_rows(session: Session, source: Source, scorer: Scorer) -> Encoded:
     """Every row as codes, also those of values that the scorer does not know.
 
     The column of an attribute is x and its position, y is the class.
@@ -88,12 +93,12 @@ def coded_rows(engine: DuckDBEngine, source: Source, scorer: Scorer) -> Encoded:
             joins.append(categories_join_sql(target, column, classes, "dy", dialect=dialect))
     else:
         items.append({"code": "0::UTINYINT", "alias": "y"})
-    rows = int(engine.lake.row(source.select("count(*)"))[0])
+    rows = int(session.row_engine.row(source.select("count(*)"))[0])
     if not rows:
         raise NoRowsError(f"{source.label} has no row to score")
-    statement = render("encode", items=items, joins=joins, relation=source.filtered_relation)
+    statement = render("encode/encode", items=items, joins=joins, relation=source.filtered_relation)
     width = row_bytes([target, *(scorer.books[v] for v in scorer.used)])
-    kept = engine.lake.keep(statement, "encoded", rows * width)
+    kept = session.row_engine.keep(statement, "encoded", rows * width)
     cards = (*(book.slots for book in scorer.books), target.n_values)
     return Encoded(
         kept.relation,
@@ -101,18 +106,18 @@ def coded_rows(engine: DuckDBEngine, source: Source, scorer: Scorer) -> Encoded:
         rows,
         weighted=False,
         scratch=kept.scratch,
-        block_cells=engine.lake.block_cells,
+        block_cells=session.row_engine.block_cells,
         number=kept.row_number,
     )
 
 
 def narrowed(
-    engine: DuckDBEngine, encoded: Encoded, statement: str, books: Sequence[Codebook]
+    session: Session, encoded: Encoded, statement: str, books: Sequence[Codebook]
 ) -> Encoded:
     """The codes of some of the rows, as a query gives them, in place of those of all."""
-    kept = engine.lake.keep(statement, "encoded", encoded.rows * row_bytes(books))
-    discard(engine, encoded)
-    rows = int(engine.lake.row(f"SELECT count(*) FROM {kept.relation}")[0])
+    kept = session.row_engine.keep(statement, "encoded", encoded.rows * row_bytes(books))
+    discard(session, encoded)
+    rows = int(session.row_engine.row(f"SELECT count(*) FROM {kept.relation}")[0])
     return replace(
         encoded,
         relation=kept.relation,

@@ -13,32 +13,30 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn import api
-from sqlbn.draft import Draft
-from sqlbn.encode.encoded import discard
-from sqlbn.engines import DuckDBEngine
+from sqlbn.data import Source, open_source
+from sqlbn.data.opening import check_there
+from sqlbn.encoding.encoded import discard
+from sqlbn.engines import Session
+from sqlbn.engines.progress import ConsoleProgress, Progress
+from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, OptionError
-from sqlbn.fitting import Pattern, learn, learn_judged
-from sqlbn.history import stream_label
-from sqlbn.living.batches import batches, used_source
-from sqlbn.living.models import encoding_of
 from sqlbn.model import Model
 from sqlbn.networks.coding import coded_rows
-from sqlbn.networks.learning import fit_keywords
+from sqlbn.networks.network_fit import fit_keywords
 from sqlbn.options import FitOptions
-from sqlbn.progress import ConsoleProgress, Progress
-from sqlbn.search.decisions import Decision, Log
-from sqlbn.search.following import FollowedGraph
+from sqlbn.pipeline import Pattern, learn, learn_judged
+from sqlbn.search.decisions import Decision, Log, Task
 from sqlbn.search.graph import Change, Graph
-from sqlbn.search.networks import COUNTS_SHARE, FoundNetwork, entropy
-from sqlbn.search.options import SearchOptions
-from sqlbn.search.task import Task
-from sqlbn.sources import Source, open_source
-from sqlbn.sources.there import check_there
+from sqlbn.search.methods import COUNTS_SHARE, FoundNetwork, entropy
+from sqlbn.search.search_options import SearchOptions
+from sqlbn.search.window import FollowedGraph
 from sqlbn.store import open_store
+from sqlbn.store.history import stream_label
 from sqlbn.store.saving import check_not_read, store_model
 from sqlbn.store.spec import ModelSpec, add_meta, read_spec
-from sqlbn.structure.parents import Structure
-from sqlbn.structure.shape import Shape
+from sqlbn.structure.shape import Shape, Structure
+from sqlbn.updates.stored_model import encoding_of
+from sqlbn.updates.stream import batches, used_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -105,20 +103,20 @@ def follow(
             f"--window {window}: give at least a block, {searching.options.block_rows} rows"
         )
     check_there(settings, data)
-    engine = DuckDBEngine(settings)
+    session = Session(settings)
     try:
         if store is not None and name is not None:
-            open_store(store).check_name(engine, name, replace, progress.note)
-        source = api.open_for_fit(engine, data, chosen)
+            open_store(store).check_name(session, name, replace, progress.note)
+        source = api.open_for_fit(session, data, chosen)
         check_not_read(store, source)
-        following = _Following(engine, source, chosen, searching.options, window, progress)
+        following = _Following(session, source, chosen, searching.options, window, progress)
         found = list(following.run())
-        draft, spec = following.model()
+        workspace, spec = following.model()
         if store is not None and name is not None:
-            store_model(store, draft, spec, name, replace, progress)
-        return Followed(found, Model(engine, draft, spec))
+            store_model(store, workspace, spec, name, replace, progress)
+        return Followed(found, Model(session, workspace, spec))
     except BaseException:
-        engine.close()
+        session.close()
         raise
 
 
@@ -127,25 +125,25 @@ class _Following:
 
     def __init__(
         self,
-        engine: DuckDBEngine,
+        session: Session,
         source: Source,
         options: FitOptions,
         search: SearchOptions,
         window: int,
         progress: Progress,
     ) -> None:
-        self._engine, self._source, self._window = engine, source, window
+        self._session, self._source, self._window = session, source, window
         self._options, self._search, self._progress = options, search, progress
         self._kept: deque[tuple[Path, int]] = deque()
         self._log = Log()
-        self._first: tuple[Draft, ModelSpec] | None = None
+        self._first: tuple[Workspace, ModelSpec] | None = None
         self._graph: FollowedGraph | None = None
 
     def run(self) -> Iterator[FollowedBlock]:
         """Every block behind the first window."""
-        rows = used_source(self._engine, self._source, self._options)
+        rows = used_source(self._session, self._source, self._options)
         seen, number = 0, 0
-        for table in batches(self._engine, rows, self._search.block_rows):
+        for table in batches(self._session, rows, self._search.block_rows):
             if self._graph is None:
                 self._keep(table)
                 seen += table.num_rows
@@ -165,13 +163,13 @@ class _Following:
     def _keep(self, table: pa.Table) -> None:
         import pyarrow.parquet as pq
 
-        path = self._engine.scratch_file("window", ".parquet")
+        path = self._session.scratch_file("window", ".parquet")
         pq.write_table(table, path)
         self._kept.append((path, table.num_rows))
 
     def _rows_of(self, *paths: Path) -> Source:
         """The rows of scratch files, which are no part of a model's history."""
-        opened = open_source(self._engine, [str(path) for path in paths])
+        opened = open_source(self._session, [str(path) for path in paths])
         return replace(opened, files=(), label=stream_label(self._source.label))
 
     # -- the first window ----------------------------------------------------------------------
@@ -179,12 +177,14 @@ class _Following:
     def _begin(self) -> None:
         """A network of the first window, and its rows as blocks of codes."""
         whole = self._rows_of(*(path for path, _ in self._kept))
-        draft, spec = learn(self._engine, whole, self._options.of_used_columns(), self._progress)
-        self._first = draft, spec
+        workspace, spec = learn(
+            self._session, whole, self._options.of_used_columns(), self._progress
+        )
+        self._first = workspace, spec
         names = [book.name for book in spec.books]
-        for row in self._engine.rows(
+        for row in self._session.rows(
             "SELECT variable, action, parent, candidates, rows, rows_read, checks, margin, bound, "
-            f"delta, reason FROM {draft.table('decisions')} ORDER BY step"
+            f"delta, reason FROM {workspace.table('decisions')} ORDER BY step"
         ):
             parent = None if row[2] is None else names.index(row[2])
             change = Change(row[1], names.index(row[0]), parent)
@@ -198,7 +198,7 @@ class _Following:
     def _task(self, spec: ModelSpec, block: Array) -> Task:
         scorer_cards = (*(book.slots for book in spec.scored_books), len(spec.class_names))
         width = self._window * block.itemsize * len(scorer_cards)
-        room = _WINDOW_SHARE * self._engine.memory_bytes
+        room = _WINDOW_SHARE * self._session.memory_bytes
         if width > room:
             raise OptionError(
                 f"--window {self._window}: its codes take {width / 2**20:,.0f} MB of the "
@@ -208,7 +208,7 @@ class _Following:
         fixed = (len(scorer_cards) - 1,) if spec.has_class else ()
         unit = entropy(block, scorer_cards, fixed)
         limits = replace(self._search, max_changes=_NO_LIMIT).limits(scorer_cards, scorer_cards[-1])
-        memory = int(COUNTS_SHARE * self._engine.memory_bytes)
+        memory = int(COUNTS_SHARE * self._session.memory_bytes)
         d = len(spec.books)
         steps = d * (d - 1) // 2 * self._search.max_changes + d
         rule = self._search.rule(unit, steps)
@@ -227,16 +227,16 @@ class _Following:
         Codes that were not in the first window fall together into one more.
         """
         assert self._first is not None
-        draft, spec = self._first
-        encoded = coded_rows(self._engine, source, spec.scorer(draft.prefix, source.columns))
+        workspace, spec = self._first
+        encoded = coded_rows(self._session, source, spec.scorer(workspace.prefix, source.columns))
         try:
             columns = [f"x{i}" for i in range(len(spec.books))] + ["y"]
-            found = self._engine.arrays(
+            found = self._session.arrays(
                 f"SELECT {', '.join(columns)} FROM {encoded.relation} "
                 f"WHERE y < {len(spec.class_names)}"
             )
         finally:
-            discard(self._engine, encoded)
+            discard(self._session, encoded)
         kind = np.min_scalar_type(max(encoded.cards))
         return np.vstack([found[c].astype(kind) for c in columns])
 
@@ -273,7 +273,7 @@ class _Following:
         sign = "+" if change.action == "add" else "-"
         return f"{sign} {books[change.parent].name} -> {books[change.child].name}"
 
-    def model(self) -> tuple[Draft, ModelSpec]:
+    def model(self) -> tuple[Workspace, ModelSpec]:
         """The network of the last window, with the log of all decisions."""
         assert self._graph is not None
         assert self._first is not None
@@ -282,10 +282,10 @@ class _Following:
         pattern = Pattern(encoding_of(first, spec), Shape.whole(structure))
         whole = self._rows_of(*(path for path, _ in self._kept))
         options = self._options.of_used_columns()
-        draft, _, _ = learn_judged(self._engine, whole, options, self._progress, pattern)
+        workspace, _, _ = learn_judged(self._session, whole, options, self._progress, pattern)
         first.drop()
         names = [book.name for book in spec.books]
-        self._log.write(draft, names)
+        self._log.write(workspace, names)
         found = FoundNetwork(structure, self._log, self._graph.rule)
-        add_meta(draft, {"window": self._window, **found.chosen})
-        return draft, read_spec(draft)
+        add_meta(workspace, {"window": self._window, **found.chosen})
+        return workspace, read_spec(workspace)

@@ -14,24 +14,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.counts.counter import block_key, block_statement, dense_counts, plan
+from sqlbn.counts.counter import (
+    block_key,
+    block_statement,
+    dense_counts,
+    marginals,
+    plan,
+)
 from sqlbn.counts.cover import Block, Family, cells_of
-from sqlbn.counts.marginals import marginals
-from sqlbn.draft import Draft
-from sqlbn.encode.codebook import Codebook
-from sqlbn.encode.encoded import Encoded, discard
-from sqlbn.engines import DuckDBEngine
-from sqlbn.evaluation.scoring import check_input
+from sqlbn.data import Source
+from sqlbn.encoding.codebook import Codebook
+from sqlbn.encoding.encoded import Encoded, discard
+from sqlbn.engines import Session
+from sqlbn.engines.progress import Progress
+from sqlbn.engines.sql import NAMES, render
+from sqlbn.engines.workspace import Workspace
+from sqlbn.evaluation.held_out import check_input
+from sqlbn.models.compiler import Scorer, own_score, product_scores
+from sqlbn.models.product.factors import Factor
 from sqlbn.networks.coding import coded_rows, narrowed, network_scorer
 from sqlbn.networks.network import Network
-from sqlbn.networks.stored import check_is_network, smoothed_copy
-from sqlbn.progress import Progress
-from sqlbn.scoring.factors import Factor
-from sqlbn.scoring.names import NAMES
-from sqlbn.scoring.query import Scorer, own_score, product_scores
-from sqlbn.sources import Source
+from sqlbn.networks.stored_networks import check_is_network, smoothed_copy
 from sqlbn.store.spec import ModelSpec
-from sqlbn.templates import render
 
 Array = npt.NDArray[Any]
 # ln P for all codes of some variables, an axis each, variables in ascending order.
@@ -54,16 +58,16 @@ class Likelihood:
 
 
 def network_likelihood(
-    engine: DuckDBEngine, network: Network, source: Source, progress: Progress
+    session: Session, network: Network, source: Source, progress: Progress
 ) -> Likelihood:
     """Of a given network: what it says is impossible, or does not know, is left out."""
-    scorer = network_scorer(network, source, engine.lake.dialect)
+    scorer = network_scorer(network, source, session.row_engine.dialect)
     with progress.stage("encode", "encoding"):
-        encoded = coded_rows(engine, source, scorer)
+        encoded = coded_rows(session, source, scorer)
         rows = encoded.rows
         cards = [len(v.states) for v in network]
         known = [f"{encoded.column(i)} < {card}" for i, card in enumerate(cards)]
-        encoded = replace(_known(engine, encoded, known, scorer.books), cards=(*cards, 1))
+        encoded = replace(_known(session, encoded, known, scorer.books), cards=(*cards, 1))
     with np.errstate(divide="ignore"):
         logs = [
             (f.variables, np.log(v.table)) for f, v in zip(scorer.factors, network, strict=True)
@@ -72,28 +76,28 @@ def network_likelihood(
     try:
         blocks = plan(list(tables), encoded)
         with progress.stage("count", "counting families", encoded.rows, len(blocks)):
-            total, impossible = _counted(engine, encoded, blocks, tables, progress)
+            total, impossible = _counted(session, encoded, blocks, tables, progress)
         if impossible:
             with progress.stage("possible", "counting possible rows", 0, len(blocks)):
-                encoded = _possible(engine, encoded, impossible, scorer.books)
-                total, _ = _counted(engine, encoded, blocks, tables, progress)
+                encoded = _possible(session, encoded, impossible, scorer.books)
+                total, _ = _counted(session, encoded, blocks, tables, progress)
         return Likelihood(total, rows, rows - encoded.rows)
     finally:
-        discard(engine, encoded)
+        discard(session, encoded)
 
 
 def model_likelihood(
-    draft: Draft, spec: ModelSpec, source: Source, progress: Progress
+    workspace: Workspace, spec: ModelSpec, source: Source, progress: Progress
 ) -> Likelihood:
     """Of a stored model: ln P(x, y) as prediction has it; values never seen are always smoothed.
 
     Impossible are only the rows without a class that the model knows.
     """
-    check_is_network(draft, spec)
+    check_is_network(workspace, spec)
     check_input(spec, source, outputs=False)
     if not spec.smoothing.is_neutral:
-        return _product_likelihood(draft, spec, source, progress)
-    copy, smoothed = smoothed_copy(draft, spec)
+        return _product_likelihood(workspace, spec, source, progress)
+    copy, smoothed = smoothed_copy(workspace, spec)
     try:
         return _product_likelihood(copy, smoothed, source, progress)
     finally:
@@ -101,16 +105,16 @@ def model_likelihood(
 
 
 def _product_likelihood(
-    draft: Draft, spec: ModelSpec, source: Source, progress: Progress
+    workspace: Workspace, spec: ModelSpec, source: Source, progress: Progress
 ) -> Likelihood:
     """The same where the tables of scoring have a probability for every value."""
-    engine = draft.engine
-    scorer = spec.scorer(draft.prefix, source.columns, dialect=engine.lake.dialect)
+    session = workspace.session
+    scorer = spec.scorer(workspace.prefix, source.columns, dialect=session.row_engine.dialect)
     books = [spec.target, *(scorer.books[v] for v in scorer.used)]
     with progress.stage("encode", "encoding"):
-        encoded = coded_rows(engine, source, scorer)
+        encoded = coded_rows(session, source, scorer)
         rows = encoded.rows
-        encoded = _known(engine, encoded, [f"y < {len(spec.class_names)}"], books)
+        encoded = _known(session, encoded, [f"y < {len(spec.class_names)}"], books)
     try:
         chains = [f for f in scorer.factors if f.level >= 0]
         whole = [f for f in scorer.factors if f.level < 0]
@@ -118,36 +122,38 @@ def _product_likelihood(
         tables = _summed(
             [
                 ((encoded.class_variable,), prior),
-                *(_factor_logs(draft, f, encoded) for f in whole),
+                *(_factor_logs(workspace, f, encoded) for f in whole),
             ]
         )
         blocks = plan(list(tables), encoded)
         with progress.stage("count", "counting families", encoded.rows, len(blocks)):
-            total, _ = _counted(engine, encoded, blocks, tables, progress)
+            total, _ = _counted(session, encoded, blocks, tables, progress)
         if chains:
             with progress.stage("chains", "looking up large tables", encoded.rows):
-                total += _chain_total(engine, encoded, scorer, chains)
+                total += _chain_total(session, encoded, scorer, chains)
         return Likelihood(total, rows, rows - encoded.rows)
     finally:
-        discard(engine, encoded)
+        discard(session, encoded)
 
 
 # -- rows -----------------------------------------------------------------------------------------
 
 
 def _known(
-    engine: DuckDBEngine, encoded: Encoded, conditions: Sequence[str], books: Sequence[Codebook]
+    session: Session, encoded: Encoded, conditions: Sequence[str], books: Sequence[Codebook]
 ) -> Encoded:
     """The rows whose codes are all known; the codes as they are where that is every row."""
     where = " AND ".join(conditions)
-    known = engine.lake.row(f"SELECT count(*) FILTER (WHERE {where}) FROM {encoded.relation}")[0]
+    known = session.row_engine.row(
+        f"SELECT count(*) FILTER (WHERE {where}) FROM {encoded.relation}"
+    )[0]
     if int(known) == encoded.rows:
         return encoded
-    return narrowed(engine, encoded, f"SELECT * FROM {encoded.relation} WHERE {where}", books)
+    return narrowed(session, encoded, f"SELECT * FROM {encoded.relation} WHERE {where}", books)
 
 
 def _possible(
-    engine: DuckDBEngine,
+    session: Session,
     encoded: Encoded,
     impossible: Mapping[Family, Array],
     books: Sequence[Codebook],
@@ -155,15 +161,15 @@ def _possible(
     """The rows without any of these cells (keys of families)."""
     families = []
     for number, (family, keys) in enumerate(impossible.items()):
-        name = engine.fresh_name("impossible")
-        engine.create_table(name, {"k": keys})
+        name = session.fresh_name("impossible")
+        session.create_table(name, {"k": keys})
         key = block_key(_block_of(family, encoded), encoded)
         families.append({"table": name, "alias": f"b{number}", "key": key})
-    statement = render("possible_rows", relation=encoded.relation, families=families)
-    found = narrowed(engine, encoded, statement, books)
+    statement = render("evaluate/possible_rows", relation=encoded.relation, families=families)
+    found = narrowed(session, encoded, statement, books)
     for family_of in families:
-        engine.lake.take_back(family_of["table"])
-        engine.execute(f"DROP TABLE {family_of['table']}")
+        session.row_engine.take_back(family_of["table"])
+        session.execute(f"DROP TABLE {family_of['table']}")
     return found
 
 
@@ -181,10 +187,10 @@ def _summed(logs: Sequence[tuple[Family, Array]]) -> dict[Family, Array]:
     return {family: np.ascontiguousarray(table) for family, table in tables.items()}
 
 
-def _factor_logs(draft: Draft, factor: Factor, encoded: Encoded) -> tuple[Family, Array]:
+def _factor_logs(workspace: Workspace, factor: Factor, encoded: Encoded) -> tuple[Family, Array]:
     """A table that scoring joins, with a row for every key, as an array: its variables, class."""
     n_classes = encoded.cards[-1]
-    found = draft.engine.arrays(f"FROM {draft.table(factor.table)} ORDER BY key")
+    found = workspace.session.arrays(f"FROM {workspace.table(factor.table)} ORDER BY key")
     logs = np.stack([found[f"l_{j}"] for j in range(n_classes)], axis=-1)
     shape = [encoded.cards[v] for v in factor.variables]
     return (*factor.variables, encoded.class_variable), logs.reshape([*shape, n_classes])
@@ -195,11 +201,11 @@ def _block_of(family: Family, encoded: Encoded) -> Block:
 
 
 def _cells(
-    engine: DuckDBEngine, encoded: Encoded, block: Block
+    session: Session, encoded: Encoded, block: Block
 ) -> Iterator[tuple[Family, Array, Array]]:
     """For each family of a block the keys of the cells that occur, and their counts."""
     if block.dense:
-        found = engine.lake.arrays(block_statement(block, encoded))
+        found = session.row_engine.arrays(block_statement(block, encoded))
         counts = dense_counts(block, encoded, found)
         for family, table in marginals(counts, block.variables, block.families):
             flat = table.reshape(-1)
@@ -207,12 +213,12 @@ def _cells(
             yield family, keys, flat[keys]
     else:
         family = block.families[0]
-        found = engine.lake.arrays(block_statement(_block_of(family, encoded), encoded))
+        found = session.row_engine.arrays(block_statement(_block_of(family, encoded), encoded))
         yield family, found["k"], found["n"]
 
 
 def _counted(
-    engine: DuckDBEngine,
+    session: Session,
     encoded: Encoded,
     blocks: Sequence[Block],
     tables: LogTables,
@@ -224,7 +230,7 @@ def _counted(
     """
     total, impossible = 0.0, {}
     for block in blocks:
-        for family, keys, n in _cells(engine, encoded, block):
+        for family, keys, n in _cells(session, encoded, block):
             logs = tables[family].reshape(-1)[keys]
             never = np.isneginf(logs)
             if never.any():
@@ -236,7 +242,7 @@ def _counted(
 
 
 def _chain_total(
-    engine: DuckDBEngine, encoded: Encoded, scorer: Scorer, chains: Sequence[Factor]
+    session: Session, encoded: Encoded, scorer: Scorer, chains: Sequence[Factor]
 ) -> float:
     """The same for attributes whose tables are looked up level by level, by the scoring query."""
     total = 0.0
@@ -247,15 +253,15 @@ def _chain_total(
             log_prior=(0.0,) * len(scorer.class_names),
         )
         coded = render(
-            "counted_codes",
+            "encode/counted_codes",
             names=NAMES,
             codes=[{"column": encoded.column(v), "alias": f"{NAMES.code}{v}"} for v in one.used],
             relation=encoded.relation,
         )
-        with engine.lake.joins_as_written():
-            found = engine.lake.arrays(
+        with session.row_engine.joins_as_written():
+            found = session.row_engine.arrays(
                 render(
-                    "score_spectrum",
+                    "evaluate/score_spectrum",
                     names=NAMES,
                     own=own_score(len(scorer.class_names), scorer.dialect),
                     scored=product_scores(one, coded),

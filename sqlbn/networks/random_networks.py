@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sqlbn.errors import OptionError
 from sqlbn.networks.network import Network, Variable
-from sqlbn.networks.seeds import OF_NETWORKS, branch
+from sqlbn.networks.row_sampling import OF_NETWORKS, branch
 
 KINDS = ("nb", "tan", "ban")
 CLASS = "class"

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlbn.display import printable
+from sqlbn.engines.output_files import check_folder, replacing
 from sqlbn.errors import OptionError
 from sqlbn.networks.network import Network
-from sqlbn.outfiles import check_folder, replacing
+from sqlbn.text import printable
 
 _FORMATS = (".svg", ".png")
 # Width by height of a picture that is easy to look at.

@@ -9,14 +9,14 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlbn.display import printable
+from sqlbn.engines.output_files import check_folder
 from sqlbn.errors import OptionError
-from sqlbn.outfiles import check_folder
+from sqlbn.text import printable
 
 if TYPE_CHECKING:
     from sqlbn.evaluation.curves import Point
-    from sqlbn.living.streaming import StreamBatch
-    from sqlbn.univariate import Preparation
+    from sqlbn.evaluation.univariate import Preparation
+    from sqlbn.updates.stream import StreamBatch
 
 _LABELS = {
     "rmse": "RMSE of the true class",

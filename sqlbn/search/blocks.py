@@ -1,22 +1,23 @@
-"""Blocks of codes in a repeatable random order, without sorting the table they come from.
-
-A row's place is a hash of its number and the seed, so the rows of a range of hashes are a random
-sample, and one scan of the codes brings it. Nothing is assumed of the order of the rows on disk.
-The scan takes the longer the more rows there are, so the first one brings enough for most searches;
-what follows then does not depend on the number of rows.
-"""
+"""Random samples of the codes, each twice as large as the last and holding it."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.encode.encoded import Encoded
-from sqlbn.encode.shuffle import shuffle_sql
-from sqlbn.engines import DuckDBEngine
+from sqlbn.data.sampling import WORD, shuffle_sql
+from sqlbn.encoding.encoded import (
+    Encoded,
+    discard,
+    keep_drawn,
+    random_order,
+    sampled,
+)
+from sqlbn.engines import Session
 
 Array = npt.NDArray[Any]
 
@@ -32,14 +33,14 @@ class RowStream:
     A block is an array with a line for every variable; the class, the last variable, included.
     """
 
-    def __init__(self, engine: DuckDBEngine, encoded: Encoded, block: int) -> None:
-        self._engine, self._encoded = engine, encoded
+    def __init__(self, session: Session, encoded: Encoded, block: int) -> None:
+        self._session, self._encoded = session, encoded
         self.block, self.rows = block, encoded.rows
         self.position = 0  # rows given out so far, over all turns
         self._key = encoded.row_number
         self._type = np.min_scalar_type(max(encoded.cards))
         width = self._type.itemsize * len(encoded.cards)
-        self._most = max(block, int(_MEMORY_SHARE * engine.memory_bytes / width))
+        self._most = max(block, int(_MEMORY_SHARE * session.memory_bytes / width))
         self._held: Array = np.empty((len(encoded.cards), 0), self._type)
         self._start = 0  # place of the first held row in this turn
         self._hash_end = 0  # hashes below this were fetched in this turn
@@ -73,9 +74,11 @@ class RowStream:
         self._next = min(2 * self._next, self._most)
         span = max(1, math.ceil(_WORD * size / self.rows))
         low, high = self._hash_end, min(_WORD, self._hash_end + span)
-        shuffle = shuffle_sql(self._key, self._engine.settings.seed, self._engine.lake.dialect)
+        shuffle = shuffle_sql(
+            self._key, self._session.settings.seed, self._session.row_engine.dialect
+        )
         columns = ", ".join(self._encoded.column(v) for v in range(len(self._encoded.cards)))
-        found = self._engine.lake.arrays(
+        found = self._session.row_engine.arrays(
             f"SELECT {columns} FROM (SELECT *, {shuffle} AS h, {self._key} AS k "
             f"FROM {self._encoded.relation}) WHERE h >= {low} AND h < {high} ORDER BY h, k"
         )
@@ -84,3 +87,72 @@ class RowStream:
         kept = self._held[:, place - self._start :]
         self._start = place
         self._held = np.concatenate([kept, fresh], axis=1)
+
+
+# Samples that one scan of all codes brings: the scan costs more than counting what it finds.
+_PER_SCAN = 32
+
+
+class Samples:
+    """Level 0 is one block, level l has 2^l of them, the last level is all rows.
+
+    Rows are drawn by their number and the seed, so nothing is assumed of their order on disk.
+    """
+
+    def __init__(self, session: Session, encoded: Encoded, block: int) -> None:
+        self._session, self._encoded, self._block = session, encoded, block
+        self._drawn: dict[int, Encoded] = {}
+
+    def size(self, level: int) -> int:
+        """Rows of a level, were there enough."""
+        return self._block << level
+
+    def is_all(self, level: int) -> bool:
+        """Whether that level has all rows."""
+        return self.size(level) >= self._encoded.rows
+
+    def at(self, level: int) -> Encoded:
+        """The codes of a level, until all are discarded."""
+        return self.first(self.size(level))
+
+    def first(self, size: int) -> Encoded:
+        """So many rows: the first of a larger sample, or where that is all, of one of that size."""
+        if size >= self._encoded.rows:
+            return self._encoded
+        large = self._block * _PER_SCAN
+        while large < size:
+            large *= _PER_SCAN
+        if large >= self._encoded.rows:
+            large = size
+        if large not in self._drawn:
+            self._drawn[large] = self._draw(large)
+        drawn = self._drawn[large]
+        # What was drawn lies in its random order.
+        relation = f"(SELECT * FROM {drawn.relation} WHERE {drawn.row_number} < {size})"
+        return replace(drawn, relation=relation, rows=size)
+
+    def _draw(self, size: int) -> Encoded:
+        """At least so many rows, the same first ones that `sampled` takes.
+
+        Nearly all others are known not to be among them before anything is sorted. LIMIT would be
+        plainer, but with a condition on the row's number it trips DuckDB 2.0's optimiser.
+        """
+        encoded, row_engine = self._encoded, self._session.row_engine
+        shuffle = shuffle_sql(encoded.row_number, self._session.settings.seed, row_engine.dialect)
+        order = random_order(self._session, encoded)
+        likely = (size + 8 * math.sqrt(size) + 64) / encoded.rows
+        query = (
+            f"SELECT * FROM {encoded.relation} "
+            f"WHERE {shuffle} < {math.ceil(WORD * likely)} ORDER BY {order}"
+        )
+        drawn = keep_drawn(row_engine, encoded, query, order)
+        if row_engine.row(f"SELECT count(*) FROM {drawn.relation}")[0] >= size:
+            return drawn
+        discard(self._session, drawn)
+        return sampled(self._session, encoded, size)
+
+    def discard(self) -> None:
+        """Free what the samples take."""
+        for drawn in self._drawn.values():
+            discard(self._session, drawn)
+        self._drawn = {}

@@ -1,4 +1,4 @@
-"""How far a mean over n rows may be from that of endless data: f(n, delta) and its inverse."""
+"""What a user says of a bound, as a rule."""
 
 from __future__ import annotations
 
@@ -123,3 +123,38 @@ class Rule:
                 break
             c = again
         return c
+
+
+DELTA = 1e-9
+# In nats: about what the paper's 0.05 % is of the log-likelihood of a row in its networks.
+TAU = 0.005
+BLOCK = 10_000
+
+
+def given_rule(
+    bound: str | None,
+    delta: float | None = None,
+    delta_star: float | None = None,
+    tau: float | None = None,
+    block: int | None = None,
+) -> Rule | None:
+    """The rule of these options for samples that double; None without a bound."""
+    said = {"delta": delta, "delta-star": delta_star, "tau": tau, "block": block}
+    if bound is None:
+        for option, value in said.items():
+            if value is not None:
+                raise OptionError(f"--{option} goes with --bound")
+        return None
+    check_deltas(delta, delta_star)
+    if tau is not None and not 1e-300 < tau < float("inf"):
+        raise OptionError(f"--tau {tau}: give a number above 0")
+    if block is not None and block < 1:
+        raise OptionError(f"--block {block}: give at least 1 row")
+    return Rule(
+        checked_bound(bound),
+        tau=TAU if tau is None else tau,
+        block=BLOCK if block is None else block,
+        delta=DELTA if delta is None else delta,
+        delta_star=delta_star,
+        doubling=True,
+    )

@@ -1,13 +1,15 @@
-"""The log of a search: every decision with the rows it took and how sure it is."""
+"""What a search by bounds works on."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sqlbn.draft import Draft
+from sqlbn.engines.workspace import Workspace
+from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Verdict
-from sqlbn.search.graph import Change
+from sqlbn.search.graph import Change, Limits
+from sqlbn.search.tallies import CELL_BYTES
 
 TABLE = "decisions"
 
@@ -55,9 +57,9 @@ class Log:
         """Probability that any decision differs from that of endless data: what was spent."""
         return sum(d.delta for d in self.decisions)
 
-    def write(self, draft: Draft, names: Sequence[str]) -> None:
+    def write(self, workspace: Workspace, names: Sequence[str]) -> None:
         """The draft's `decisions`."""
-        draft.fill(
+        workspace.fill(
             TABLE,
             "step INTEGER, variable VARCHAR, action VARCHAR, parent VARCHAR, candidates INTEGER, "
             "rows BIGINT, rows_read BIGINT, checks INTEGER, margin DOUBLE, bound DOUBLE, "
@@ -80,3 +82,28 @@ class Log:
                 for step, d in enumerate(self.decisions, start=1)
             ],
         )
+
+
+@dataclass(frozen=True)
+class Task:
+    """The numbers of values of all variables, parents that never change, rule and limits.
+
+    `memory` is what the counts of all candidates may take, in bytes.
+    """
+
+    cards: Sequence[int]
+    fixed: tuple[int, ...]
+    rule: Rule
+    limits: Limits
+    memory: int
+
+    def most_cells(self, searches: int) -> int:
+        """Cells that the table of one candidate may have, so that so many at least have room."""
+        return max(1, self.memory // (CELL_BYTES * max(1, searches)))
+
+    def cells(self, child: int, parents: Sequence[int]) -> int:
+        """Cells of the counts of a variable with these parents."""
+        found = 1
+        for v in (*self.fixed, *parents, child):
+            found *= self.cards[v]
+        return found

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sqlbn.counts.cover import Family
-from sqlbn.draft import Draft
+from sqlbn.engines.workspace import Workspace
 from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Contest, Verdict
 from sqlbn.search.decisions import Decision, Log
 from sqlbn.search.graph import Change
 from sqlbn.search.measures import Measures
 from sqlbn.structure.information import Matrix, pair_families
-from sqlbn.structure.parents import Structure
+from sqlbn.structure.shape import Structure
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Decided:
         """Rows of the largest sample that a decision needed."""
         return max((d.rows for d in self.decisions), default=0)
 
-    def write(self, draft: Draft, names: Sequence[str]) -> None:
+    def write(self, workspace: Workspace, names: Sequence[str]) -> None:
         """The draft's table of decisions."""
-        Log(list(self.decisions)).write(draft, names)
+        Log(list(self.decisions)).write(workspace, names)
 
 
 class Race:

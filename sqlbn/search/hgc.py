@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlbn.search.changes import changes_of, new_parents
 from sqlbn.search.decisions import Decision, Log
-from sqlbn.search.graph import Change, Graph, Limits
+from sqlbn.search.graph import Change, Graph, Limits, changes_of, new_parents
 from sqlbn.search.scores import LocalScores
 
 # Gains below this share of a row are rounding, not knowledge.

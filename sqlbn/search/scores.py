@@ -13,11 +13,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.counts.counter import entropies, n_log_n, plan, spectrum
+from sqlbn.counts.counter import (
+    entropies,
+    n_log_n,
+    plan,
+    spectrum,
+)
 from sqlbn.counts.cover import Family, cells_of
-from sqlbn.encode.encoded import Encoded
-from sqlbn.engines import DuckDBEngine
-from sqlbn.search.options import ScoreName
+from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines import Session
+from sqlbn.search.search_options import ScoreName
 
 Array = npt.NDArray[Any]
 
@@ -27,13 +32,13 @@ class LocalScores:
 
     def __init__(
         self,
-        engine: DuckDBEngine,
+        session: Session,
         encoded: Encoded,
         fixed: Sequence[int],
         score: ScoreName,
         ess: float,
     ) -> None:
-        self._engine, self._encoded, self._fixed = engine, encoded, tuple(fixed)
+        self._session, self._encoded, self._fixed = session, encoded, tuple(fixed)
         self._score, self._ess = score, ess
         # Of each set: the sum over it as a family, and as parents of a child with so many values.
         self._families: dict[Family, float] = {}
@@ -53,7 +58,7 @@ class LocalScores:
                     families[family] = None
         if families:
             blocks = plan(list(families), self._encoded)
-            entropies(self._engine, self._encoded, blocks, advance, self._note)
+            entropies(self._session, self._encoded, blocks, advance, self._note)
 
     def __call__(self, child: int, parents: tuple[int, ...]) -> float:
         """The score; what it needs was counted before."""

@@ -9,12 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.search.blocks import RowStream
-from sqlbn.search.changes import changes_of
 from sqlbn.search.contest import Contest, Estimates, Verdict
-from sqlbn.search.decisions import Decision, Log
-from sqlbn.search.graph import Change, Graph
-from sqlbn.search.tallies import PAIRED_ROWS, PATIENCE, STOPPING_CARE, Move, Tally, standardised
-from sqlbn.search.task import Task
+from sqlbn.search.decisions import Decision, Log, Task
+from sqlbn.search.graph import Change, Graph, changes_of
+from sqlbn.search.tallies import (
+    PAIRED_ROWS,
+    PATIENCE,
+    STOPPING_CARE,
+    Move,
+    Tally,
+    standardised,
+)
 
 Array = npt.NDArray[Any]
 

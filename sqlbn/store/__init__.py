@@ -3,6 +3,6 @@
 Tables in, tables out; nothing is learned.
 """
 
-from sqlbn.store.opening import Store, open_store
+from sqlbn.store.saving import Store, open_store
 
 __all__ = ["Store", "open_store"]

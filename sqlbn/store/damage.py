@@ -12,12 +12,17 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NoReturn, get_args
 
-from sqlbn.draft import Draft
-from sqlbn.encode.types import plain_type
-from sqlbn.encode.weights import WEIGHT_KINDS
+from sqlbn.data.value_types import plain_type
+from sqlbn.encoding.weights import WEIGHT_KINDS
+from sqlbn.engines.sql import identifier
+from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import StoreError
-from sqlbn.quoting import identifier
-from sqlbn.scoring.smoothing import Backoff, Estimate, Missing, Unseen
+from sqlbn.models.estimates import (
+    Backoff,
+    Estimate,
+    Missing,
+    Unseen,
+)
 
 Check = Callable[[str], bool]
 
@@ -115,15 +120,15 @@ def _shortened(value: str) -> str:
     return repr(value if len(value) < 60 else value[:60] + "…")
 
 
-def read_meta(draft: Draft) -> dict[str, str]:
+def read_meta(workspace: Workspace) -> dict[str, str]:
     """The meta table of a model: every value has the type that its key asks for."""
-    table = draft.table("meta")
-    check_columns(draft, "meta")
-    found = {str(k): v for k, v in draft.engine.rows(f"SELECT key, value FROM {table}")}
+    table = workspace.table("meta")
+    check_columns(workspace, "meta")
+    found = {str(k): v for k, v in workspace.session.rows(f"SELECT key, value FROM {table}")}
     # Of a later format nothing else is known.
     problem = "" if is_later(found) else meta_problem(found)
     if problem:
-        refuse(draft.label, problem)
+        refuse(workspace.label, problem)
     return found
 
 
@@ -190,45 +195,45 @@ _COLUMNS: dict[str, dict[str, str]] = {
 }
 
 
-def check_columns(draft: Draft, table: str) -> None:
+def check_columns(workspace: Workspace, table: str) -> None:
     """An error where a table lacks a column, has it with another type, or has a gap in it."""
     wanted = _COLUMNS[table]
-    found = dict(draft.engine.columns(draft.table(table)))
+    found = dict(workspace.session.columns(workspace.table(table)))
     for name, kind in wanted.items():
         if name not in found:
-            refuse(draft.label, f"its table {table} has no column {name!r}")
+            refuse(workspace.label, f"its table {table} has no column {name!r}")
         if found[name] not in _TYPES[kind.rstrip("?")]:
-            refuse(draft.label, f"{table}.{name} is of type {found[name]}")
+            refuse(workspace.label, f"{table}.{name} is of type {found[name]}")
     full = [name for name, kind in wanted.items() if not kind.endswith("?")]
     gaps = ", ".join(f"count(*) - count({identifier(name)})" for name in full)
     for name, n in zip(
-        full, draft.engine.row(f"SELECT {gaps} FROM {draft.table(table)}"), strict=True
+        full, workspace.session.row(f"SELECT {gaps} FROM {workspace.table(table)}"), strict=True
     ):
         if n:
-            refuse(draft.label, f"{table}.{name} is NULL in {n:,} rows")
+            refuse(workspace.label, f"{table}.{name} is NULL in {n:,} rows")
 
 
-def check_tables(draft: Draft) -> None:
+def check_tables(workspace: Workspace) -> None:
     """An error at the first thing in a model's tables that cannot be."""
-    present = set(draft.names())
+    present = set(workspace.names())
     for table in _COLUMNS.keys() & present - {"meta"}:
-        check_columns(draft, table)
+        check_columns(workspace, table)
     for table, column in (("classes", "code"), ("attributes", "position"), ("attributes", "rank")):
-        _check_numbered(draft, table, column)
+        _check_numbered(workspace, table, column)
     for table, column in (("classes", "class"), ("classes", "column"), ("attributes", "attribute")):
-        _check_distinct(draft, table, column)
+        _check_distinct(workspace, table, column)
     for table, wrong, what in _IMPOSSIBLE:
         if table not in present:
             continue
-        sql = f"SELECT count(*) FROM {draft.table(table)} t WHERE {_filled(draft, wrong)}"
-        n = draft.engine.row(sql)[0]
+        sql = f"SELECT count(*) FROM {workspace.table(table)} t WHERE {_filled(workspace, wrong)}"
+        n = workspace.session.row(sql)[0]
         if n:
-            refuse(draft.label, f"{table}: {what} in {n:,} rows")
+            refuse(workspace.label, f"{table}: {what} in {n:,} rows")
     for counts, families in (("counts", "families"), ("margins", "margin_families")):
         if {counts, families} <= present:
-            _check_counts(draft, counts, families)
-    _check_cuts(draft)
-    _check_categories(draft)
+            _check_counts(workspace, counts, families)
+    _check_cuts(workspace)
+    _check_categories(workspace)
 
 
 _NO_ATTRIBUTE = "t.{} NOT IN (SELECT attribute FROM <attributes>)"
@@ -271,81 +276,82 @@ _IMPOSSIBLE: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def _filled(draft: Draft, condition: str) -> str:
-    return condition.replace("<attributes>", draft.table("attributes"))
+def _filled(workspace: Workspace, condition: str) -> str:
+    return condition.replace("<attributes>", workspace.table("attributes"))
 
 
-def _check_numbered(draft: Draft, table: str, column: str) -> None:
+def _check_numbered(workspace: Workspace, table: str, column: str) -> None:
     """Whether a column counts 0, 1, 2, …"""
     name = identifier(column)
-    n, distinct, least, most = draft.engine.row(
+    n, distinct, least, most = workspace.session.row(
         f"SELECT count(*), count(DISTINCT {name}), min({name}), max({name}) "
-        f"FROM {draft.table(table)}"
+        f"FROM {workspace.table(table)}"
     )
     if n and (distinct, least, most) != (n, 0, n - 1):
-        refuse(draft.label, f"{table}.{column} does not count from 0 to {n - 1:,}")
+        refuse(workspace.label, f"{table}.{column} does not count from 0 to {n - 1:,}")
 
 
-def _check_distinct(draft: Draft, table: str, column: str) -> None:
+def _check_distinct(workspace: Workspace, table: str, column: str) -> None:
     name = identifier(column)
-    n, distinct = draft.engine.row(
-        f"SELECT count(*), count(DISTINCT {name}) FROM {draft.table(table)}"
+    n, distinct = workspace.session.row(
+        f"SELECT count(*), count(DISTINCT {name}) FROM {workspace.table(table)}"
     )
     if n != distinct:
-        refuse(draft.label, f"{table}.{column} has a name twice")
+        refuse(workspace.label, f"{table}.{column} has a name twice")
 
 
-def _check_counts(draft: Draft, counts: str, families: str) -> None:
+def _check_counts(workspace: Workspace, counts: str, families: str) -> None:
     """Whether every key is one of a family, and families have the numbers of codes as radices."""
-    attributes, classes = draft.table("attributes"), draft.table("classes")
-    wrong = draft.engine.row(
-        f"SELECT count(*) FROM {draft.table(families)} f LEFT JOIN {attributes} a "
+    attributes, classes = workspace.table("attributes"), workspace.table("classes")
+    wrong = workspace.session.row(
+        f"SELECT count(*) FROM {workspace.table(families)} f LEFT JOIN {attributes} a "
         "ON f.variable = a.position WHERE f.radix <> CASE WHEN f.variable IS NULL "
         f"THEN (SELECT count(*) FROM {classes}) ELSE a.n_values END"
     )[0]
     if wrong:
-        refuse(draft.label, f"{families}.radix is not the number of values in {wrong:,} rows")
-    lost = draft.engine.row(
-        f"WITH cells AS (SELECT position, product(radix) AS n FROM {draft.table(families)} "
-        f"GROUP BY position) SELECT count(*) FROM {draft.table(counts)} c LEFT JOIN cells s "
+        refuse(workspace.label, f"{families}.radix is not the number of values in {wrong:,} rows")
+    lost = workspace.session.row(
+        f"WITH cells AS (SELECT position, product(radix) AS n FROM {workspace.table(families)} "
+        f"GROUP BY position) SELECT count(*) FROM {workspace.table(counts)} c LEFT JOIN cells s "
         "USING (position) WHERE s.n IS NULL OR c.key::DOUBLE >= s.n"
     )[0]
     if lost:
-        refuse(draft.label, f"{counts}: {lost:,} rows are of no cell of {families}")
+        refuse(workspace.label, f"{counts}: {lost:,} rows are of no cell of {families}")
 
 
-def _check_cuts(draft: Draft) -> None:
+def _check_cuts(workspace: Workspace) -> None:
     """Whether intervals follow each other, and are as many as the attribute has."""
-    wrong = draft.engine.rows(
+    wrong = workspace.session.rows(
         "SELECT attribute FROM (SELECT attribute, upper <= lag(upper) OVER (PARTITION BY attribute "
-        f"ORDER BY code) AS falls FROM {draft.table('cuts')} WHERE upper IS NOT NULL) "
+        f"ORDER BY code) AS falls FROM {workspace.table('cuts')} WHERE upper IS NOT NULL) "
         "WHERE falls LIMIT 1"
-    ) or draft.engine.rows(
-        f"SELECT a.attribute FROM {draft.table('attributes')} a WHERE a.kind = 'numeric' AND "
-        f"(SELECT count(*) FROM {draft.table('cuts')} c WHERE c.attribute = a.attribute "
+    ) or workspace.session.rows(
+        f"SELECT a.attribute FROM {workspace.table('attributes')} a WHERE a.kind = 'numeric' AND "
+        f"(SELECT count(*) FROM {workspace.table('cuts')} c WHERE c.attribute = a.attribute "
         "AND c.upper IS NOT NULL) <> a.n_values - (a.missing_code IS NOT NULL)::INTEGER LIMIT 1"
     )
     if wrong:
-        refuse(draft.label, f"the cuts of {wrong[0][0]!r} are no intervals")
+        refuse(workspace.label, f"the cuts of {wrong[0][0]!r} are no intervals")
 
 
-def _check_categories(draft: Draft) -> None:
+def _check_categories(workspace: Workspace) -> None:
     """Whether every code of a category but the missing one has a value."""
-    wrong = draft.engine.rows(
-        f"SELECT a.attribute FROM {draft.table('attributes')} a WHERE a.kind = 'categorical' AND "
-        f"(SELECT count(DISTINCT c.code) FROM {draft.table('categories')} c WHERE "
+    wrong = workspace.session.rows(
+        f"SELECT a.attribute FROM {workspace.table('attributes')} a "
+        "WHERE a.kind = 'categorical' AND "
+        f"(SELECT count(DISTINCT c.code) FROM {workspace.table('categories')} c WHERE "
         "c.attribute = a.attribute AND c.code IS DISTINCT FROM a.missing_code) "
         "<> a.n_values - (a.missing_code IS NOT NULL)::INTEGER LIMIT 1"
     )
     if wrong:
-        refuse(draft.label, f"categories: values of {wrong[0][0]!r} are lacking")
+        refuse(workspace.label, f"categories: values of {wrong[0][0]!r} are lacking")
 
 
-def damaged_by(draft: Draft, error: Exception) -> DamagedModelError:
+def damaged_by(workspace: Workspace, error: Exception) -> DamagedModelError:
     """What went wrong while a model was opened, as a line that says so."""
     told = str(error).removeprefix("the database engine says: ").splitlines() or [""]
     line = f"there is no {told[0]}" if isinstance(error, KeyError) else told[0]
-    return DamagedModelError(f"{draft.label} is damaged: {line[:200]}; fit it again")
+    return DamagedModelError(f"{workspace.label} is damaged: {line[:200]}; fit it again")
 
 
 def model_label(name: str, path: object) -> str:

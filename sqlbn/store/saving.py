@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
-from sqlbn.draft import Draft
+from sqlbn.data import Source
+from sqlbn.engines.output_files import is_same
+from sqlbn.engines.progress import Progress
+from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError, SqlbnError, StoreBusyError
-from sqlbn.outfiles import is_same
-from sqlbn.progress import Progress
-from sqlbn.sources import Source
-from sqlbn.store.file import StoreFile
-from sqlbn.store.opening import open_store
+from sqlbn.store.condition import check_words
+from sqlbn.store.duckdb_file import StoreFile
+from sqlbn.store.parquet_folder import StoreFolder
 from sqlbn.store.spec import ModelSpec
+from sqlbn.text import is_remote
+
+Store = StoreFile | StoreFolder
+
+
+def as_folder(path: str) -> str:
+    """A path that means a folder of Parquet tables, also where it does not exist yet."""
+    check_words(path)
+    return path.rstrip("/") + "/"
+
+
+def open_store(path: str | Path) -> Store:
+    """A DuckDB file; a folder or a URL is one of Parquet tables. A folder to be ends in a slash."""
+    text = str(path)
+    check_words(text)
+    if is_remote(text) or text.endswith("/") or os.path.isdir(text):  # noqa: PTH112 - no error where it cannot be known
+        return StoreFolder(text)
+    return StoreFile(text)
 
 
 def store_model(
     store: str | Path,
-    draft: Draft,
+    workspace: Workspace,
     spec: ModelSpec,
     name: str,
     replace: bool,
@@ -27,11 +47,11 @@ def store_model(
     """Write a model; where somebody holds the store for too long, into a file of its own."""
     with progress.stage("store", f"storing {name!r} in {store}"):
         try:
-            open_store(store).save(draft, spec, name, replace, instead_of, progress.note)
+            open_store(store).save(workspace, spec, name, replace, instead_of, progress.note)
         except StoreBusyError as busy:
             place = _spare_place(Path(store), name)
             try:
-                StoreFile(place).save(draft, spec, name, replace=False)
+                StoreFile(place).save(workspace, spec, name, replace=False)
             except SqlbnError:
                 raise busy from None
             held = str(busy).split(";")[0]

@@ -7,27 +7,56 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlbn.counts.packing import strides, unpacked_sql
-from sqlbn.dialects import DUCKDB, Dialect
-from sqlbn.draft import Draft
-from sqlbn.encode.books import class_codebook
-from sqlbn.encode.categories import with_categories
-from sqlbn.encode.codebook import BookTables, Codebook
-from sqlbn.encode.types import plain_type, type_group
-from sqlbn.errors import ColumnError, EngineError, OptionError, StoreError
-from sqlbn.quoting import literal, relation_sql
-from sqlbn.scoring.collected import Collected
-from sqlbn.scoring.estimates import log_prior
-from sqlbn.scoring.factors import Factor
-from sqlbn.scoring.query import Scorer
-from sqlbn.scoring.smoothing import Smoothing
-from sqlbn.scoring.superparents import SuperParents
-from sqlbn.sources.classless import NO_CLASS
-from sqlbn.sources.csv_types import Trained
-from sqlbn.store.damage import check_tables, damaged_by, is_later, read_meta
-from sqlbn.store.supers import read_supers
-from sqlbn.store.terms import read_collected
-from sqlbn.templates import render
+from sqlbn.data.csv_types import Trained
+from sqlbn.data.no_target import NO_CLASS
+from sqlbn.data.value_types import plain_type, type_group
+from sqlbn.encoding.books import class_codebook
+from sqlbn.encoding.categories import with_categories
+from sqlbn.encoding.codebook import BookTables, Codebook
+from sqlbn.engines.dialects import DUCKDB, Dialect
+from sqlbn.engines.packing import strides, unpacked_sql
+from sqlbn.engines.sql import literal, relation_sql, render
+from sqlbn.engines.workspace import Workspace
+from sqlbn.errors import (
+    ColumnError,
+    EngineError,
+    OptionError,
+    StoreError,
+)
+from sqlbn.models.average.superparents import SuperParents, read_supers
+from sqlbn.models.collection.collected import Collected, read_collected
+from sqlbn.models.compiler import Scorer
+from sqlbn.models.estimates import Smoothing, log_prior
+from sqlbn.models.product.factors import Factor
+from sqlbn.store.damage import (
+    check_tables,
+    damaged_by,
+    is_later,
+    read_meta,
+)
+
+# Text by nature: a column may be called 1 and a model 2024.
+_TEXT = {
+    "name", "target", "target_type", "weight", "where", "source", "superparent", "created_at",
+    "sqlbn", "duckdb", "python", "dialect", "learner", "backoff", "estimate", "missing",
+}  # fmt: skip
+
+
+def decoded_meta(meta: Mapping[str, str]) -> dict[str, Any]:
+    """Every value as what it was before it was stored.
+
+    >>> decoded_meta({"name": "2024", "rows": "300", "options": '{"k": 2}'})
+    {'name': '2024', 'rows': 300, 'options': {'k': 2}}
+    """
+    return {key: value if key in _TEXT else _decoded(value) for key, value in meta.items()}
+
+
+def _decoded(value: str | None) -> Any:
+    try:
+        return json.loads(value) if value is not None else None
+    except (ValueError, RecursionError):
+        return value
+
 
 # Raised when the meaning of a stored table changes; a newer file is refused, an older one migrated.
 # 2: estimates and missing values as options; margins and history.
@@ -152,7 +181,7 @@ class ModelSpec:
             )
         n_values = smoothing.n_values(self.books[position].n_values, self.books[position].missing)
         table = render(
-            "cpt",
+            "score/cpt",
             axes=axes,
             class_code=unpacked_sql("key", 1, radices[-1]),
             position=position,
@@ -231,11 +260,11 @@ def probability_names(classes: Sequence[str]) -> list[str]:
     return found
 
 
-def read_spec(draft: Draft) -> ModelSpec:
+def read_spec(workspace: Workspace) -> ModelSpec:
     """The spec of the model in a draft's tables; what cannot be one is refused."""
     try:
-        check_tables(draft)
-        spec = _read_spec(draft)
+        check_tables(workspace)
+        spec = _read_spec(workspace)
         known = range(len(spec.books))
         for factor in spec.factors:
             if not all(v in known for v in (*factor.variables, *factor.members)):
@@ -244,21 +273,25 @@ def read_spec(draft: Draft) -> ModelSpec:
     except (KeyError, ValueError, IndexError, TypeError, OverflowError, EngineError) as error:
         if isinstance(error, StoreError):
             raise
-        raise damaged_by(draft, error) from error
+        raise damaged_by(workspace, error) from error
 
 
-def _read_spec(draft: Draft) -> ModelSpec:
-    engine, table = draft.engine, draft.table
-    meta = read_meta(draft)
+def _read_spec(workspace: Workspace) -> ModelSpec:
+    session, table = workspace.session, workspace.table
+    meta = read_meta(workspace)
     if is_later(meta):
         raise StoreError(
             f"the model was written by sqlbn {meta.get('sqlbn')} in format {meta['format']}; "
             f"this program reads up to {FORMAT}: upgrade sqlbn"
         )
-    classes = engine.rows(f'SELECT class, n, "column" FROM {table("classes")} ORDER BY code')
+    classes = session.rows(f'SELECT class, n, "column" FROM {table("classes")} ORDER BY code')
     names = tuple(str(row[0]) for row in classes)
-    books, factors, smoothing = _read_books(draft), _read_factors(draft), Smoothing.of_meta(meta)
-    empty = _read_empty(draft, books, len(names)) if smoothing.is_neutral else {}
+    books, factors, smoothing = (
+        _read_books(workspace),
+        _read_factors(workspace),
+        Smoothing.of_meta(meta),
+    )
+    empty = _read_empty(workspace, books, len(names)) if smoothing.is_neutral else {}
     return ModelSpec(
         meta=meta,
         # A network without a class says so by an empty target.
@@ -269,20 +302,20 @@ def _read_spec(draft: Draft) -> ModelSpec:
         books=books,
         selected=tuple(
             int(row[0])
-            for row in engine.rows(
+            for row in session.rows(
                 f"SELECT position FROM {table('attributes')} WHERE selected ORDER BY position"
             )
         ),
-        parents=_read_parents(draft),
+        parents=_read_parents(workspace),
         factors=factors,
         empty=empty,
-        supers=read_supers(draft, books, smoothing),
-        collected=read_collected(draft, scored_books(books, smoothing, empty), smoothing),
+        supers=read_supers(workspace, books, smoothing),
+        collected=read_collected(workspace, scored_books(books, smoothing, empty), smoothing),
     )
 
 
-def _read_books(draft: Draft) -> tuple[Codebook, ...]:
-    rows, table = draft.engine.rows, draft.table
+def _read_books(workspace: Workspace) -> tuple[Codebook, ...]:
+    rows, table = workspace.session.rows, workspace.table
     cuts: dict[str, list[float]] = {}
     for name, upper in rows(
         f"SELECT attribute, upper FROM {table('cuts')} "
@@ -298,19 +331,19 @@ def _read_books(draft: Draft) -> tuple[Codebook, ...]:
         # The upper bound of the last interval is infinity, not a cut.
         bounds = tuple(cuts.get(name, [])[:-1])
         books.append(Codebook(name, plain_type(sql_type), kind, int(n_values), missing, bounds))
-    return tuple(with_categories(draft, books))
+    return tuple(with_categories(workspace, books))
 
 
 def _read_empty(
-    draft: Draft, books: Sequence[Codebook], n_classes: int
+    workspace: Workspace, books: Sequence[Codebook], n_classes: int
 ) -> dict[int, tuple[int, ...]]:
     """The intervals without rows: so after rows were taken out, or with another model's cuts."""
     numeric = [i for i, book in enumerate(books) if book.cuts]
-    if not numeric or "margins" not in draft.names():
+    if not numeric or "margins" not in workspace.names():
         return {}
     seen: dict[int, set[int]] = {i: set() for i in numeric}
-    for position, code in draft.engine.rows(
-        f"SELECT DISTINCT position, key::BIGINT // {n_classes} FROM {draft.table('margins')} "
+    for position, code in workspace.session.rows(
+        f"SELECT DISTINCT position, key::BIGINT // {n_classes} FROM {workspace.table('margins')} "
         f"WHERE position IN ({', '.join(map(str, numeric))}) AND n > 0"
     ):
         seen[position].add(code)
@@ -318,39 +351,39 @@ def _read_empty(
     return {i: tuple(sorted(codes)) for i, codes in lost.items() if codes}
 
 
-def _read_parents(draft: Draft) -> tuple[tuple[int, ...], ...]:
+def _read_parents(workspace: Workspace) -> tuple[tuple[int, ...], ...]:
     positions = dict(
-        draft.engine.rows(f"SELECT attribute, position FROM {draft.table('attributes')}")
+        workspace.session.rows(f"SELECT attribute, position FROM {workspace.table('attributes')}")
     )
     parents: list[list[int]] = [[] for _ in positions]
-    for attribute, parent in draft.engine.rows(
-        f"SELECT attribute, parent FROM {draft.table('parents')} ORDER BY attribute, rank"
+    for attribute, parent in workspace.session.rows(
+        f"SELECT attribute, parent FROM {workspace.table('parents')} ORDER BY attribute, rank"
     ):
         parents[positions[attribute]].append(positions[parent])
     return tuple(tuple(p) for p in parents)
 
 
-def _read_factors(draft: Draft) -> tuple[Factor, ...]:
+def _read_factors(workspace: Workspace) -> tuple[Factor, ...]:
     return tuple(
         Factor(int(number), role, tuple(map(int, variables)), tuple(map(int, members)), int(level))
-        for number, role, level, variables, members in draft.engine.rows(
+        for number, role, level, variables, members in workspace.session.rows(
             "SELECT factor, role, level, variables, members "
-            f"FROM {draft.table('factors')} ORDER BY factor"
+            f"FROM {workspace.table('factors')} ORDER BY factor"
         )
     )
 
 
-def write_meta(draft: Draft, meta: dict[str, Any]) -> None:
+def write_meta(workspace: Workspace, meta: dict[str, Any]) -> None:
     """The draft's `meta`; anything that is not text or a number is written as JSON."""
-    draft.create("meta", "key VARCHAR, value VARCHAR")
-    add_meta(draft, meta)
+    workspace.create("meta", "key VARCHAR, value VARCHAR")
+    add_meta(workspace, meta)
 
 
-def add_meta(draft: Draft, meta: dict[str, Any]) -> None:
+def add_meta(workspace: Workspace, meta: dict[str, Any]) -> None:
     """More of the same."""
     rows = [
         (key, value if isinstance(value, str) else json.dumps(value, default=str))
         for key, value in meta.items()
     ]
     listed = ", ".join(f"({literal(key)}, {literal(value)})" for key, value in rows)
-    draft.engine.execute(f"INSERT INTO {draft.table('meta')} VALUES {listed}")
+    workspace.session.execute(f"INSERT INTO {workspace.table('meta')} VALUES {listed}")

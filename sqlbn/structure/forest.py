@@ -13,7 +13,7 @@ from sqlbn.counts.counter import spectrum
 from sqlbn.counts.cover import Family, cells_of
 from sqlbn.errors import OptionError
 from sqlbn.structure.information import Matrix, pair_families, rounded
-from sqlbn.structure.parents import Structure
+from sqlbn.structure.shape import Structure
 
 Score = Literal["bic", "aic", "bayes"]
 

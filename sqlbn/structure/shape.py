@@ -3,10 +3,89 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from sqlbn.counts.cover import Family
-from sqlbn.structure.parents import Structure
-from sqlbn.structure.terms import Term
+from sqlbn.structure.information import DECIMALS, Information
+from sqlbn.structure.parent_sets import Term
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Attributes in MI order, and the parents of each (besides the class), strongest first."""
+
+    order: tuple[int, ...]
+    parents: tuple[tuple[int, ...], ...]
+
+    def family(self, attribute: int, class_variable: int) -> tuple[int, ...]:
+        """The attribute, its parents in their order, the class."""
+        return (attribute, *self.parents[attribute], class_variable)
+
+
+def no_parents(info: Information) -> Structure:
+    """Naive Bayes."""
+    return Structure(tuple(info.order), ((),) * len(info.order))
+
+
+def k_dependence(info: Information, k: int) -> Structure:
+    """KDB: the k earlier attributes with the highest CMI; ties go to the earlier in MI order."""
+    order = info.order
+    parents: list[tuple[int, ...]] = [()] * len(order)
+    if info.cmi is not None:
+        for place, i in enumerate(order):
+            # Sorting is stable: among equals the MI order stays.
+            ranked = sorted(order[:place], key=lambda j: -info.cmi[i, j])  # type: ignore[index]
+            parents[i] = tuple(ranked[:k])
+    return Structure(tuple(order), tuple(parents))
+
+
+def spanning_tree(info: Information) -> Structure:
+    """TAN: the maximum spanning tree on CMI, grown from the attribute with the highest MI.
+
+    Ties: the new attribute earlier in MI order, then the parent earlier in MI order.
+    """
+    order = info.order
+    parents: list[tuple[int, ...]] = [()] * len(order)
+    if info.cmi is None:
+        return Structure(tuple(order), tuple(parents))
+    # For each attribute outside the tree: its strongest link and the parent's place in the order.
+    link = {i: (info.cmi[order[0], i], 0) for i in order[1:]}
+    while link:
+        new = max(link, key=lambda i: (link[i][0], -order.index(i)))
+        parents[new] = (order[link.pop(new)[1]],)
+        place = order.index(new)
+        for i, (strength, at) in link.items():
+            if (info.cmi[new, i], -place) > (strength, -at):
+                link[i] = (info.cmi[new, i], place)
+    return Structure(tuple(order), tuple(parents))
+
+
+Select = Literal["both", "attributes", "k"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How many parents, and how many of the attributes in MI order."""
+
+    k: int
+    n_attributes: int
+
+
+def choose(
+    surface: npt.NDArray[np.float64], ks: list[int], select: Select, larger_is_better: bool = False
+) -> Choice:
+    """The cell with the smallest loss; ties: fewer attributes, then fewer parents.
+
+    Losses are compared after rounding: the last bits of a parallel sum must not decide.
+    """
+    d = surface.shape[1] - 1
+    rounded = np.round(-surface if larger_is_better else surface, DECIMALS)
+    counts = [d] if select == "k" else list(range(d + 1))
+    best = min((float(rounded[at, n]), n, k) for at, k in enumerate(ks) for n in counts)
+    return Choice(k=best[2], n_attributes=best[1])
 
 
 @dataclass(frozen=True)

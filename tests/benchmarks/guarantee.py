@@ -24,13 +24,13 @@ import numpy as np
 import pyarrow as pa
 
 TESTS = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(TESTS))
+sys.path.insert(0, str(TESTS / "support"))
 
 from reference_search import Parents, Truth, is_acyclic, neighbours, replay  # noqa: E402
 
 import sqlbn  # noqa: E402
 from sqlbn.networks import Network, Variable  # noqa: E402
-from sqlbn.networks.sampling import Sampler  # noqa: E402
+from sqlbn.networks.row_sampling import Sampler  # noqa: E402
 
 BIF = TESTS.parent.parent / "shared" / "data" / "bif"
 KNOWN = ("asia", "cancer", "earthquake", "sachs")

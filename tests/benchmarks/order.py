@@ -19,8 +19,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 import sqlbn
+from sqlbn.data import open_source
 from sqlbn.model import scoring_statement
-from sqlbn.sources import open_source
 
 ROWS, ATTRIBUTES = 1_000_000, 20
 

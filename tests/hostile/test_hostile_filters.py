@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
-from sqlbn.engines import DuckDBEngine
+from sqlbn.data import open_source
+from sqlbn.engines import Session
 from sqlbn.errors import ColumnError, SourceError
-from sqlbn.sources import open_source
 
 ROWS = pa.table(
     {"a": [1, 2, 3], "b": ["x", "y", "z"], "l": [[1], [2], [3]], "kind": ["u", "v", "u"]}
@@ -132,15 +132,13 @@ FILTERS = [
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[DuckDBEngine]:
-    with DuckDBEngine() as found:
+def engine() -> Iterator[Session]:
+    with Session() as found:
         yield found
 
 
 @pytest.mark.parametrize("at", range(len(FILTERS)))
-def test_a_hostile_filter_is_refused_in_a_line(
-    at: int, engine: DuckDBEngine, tmp_path: Path
-) -> None:
+def test_a_hostile_filter_is_refused_in_a_line(at: int, engine: Session, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("the secret")
     where = FILTERS[at].format(tmp_path)
     with pytest.raises(ColumnError, match=r"^where=") as told:
@@ -207,9 +205,7 @@ QUERIES = [
 
 
 @pytest.mark.parametrize("at", range(len(QUERIES)))
-def test_a_hostile_query_is_refused_in_a_line(
-    at: int, engine: DuckDBEngine, tmp_path: Path
-) -> None:
+def test_a_hostile_query_is_refused_in_a_line(at: int, engine: Session, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("the secret")
     query = QUERIES[at].format(tmp_path)
     with pytest.raises(SourceError, match=r"^query\b") as told:

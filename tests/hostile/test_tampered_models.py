@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 import sqlbn
 from sqlbn.cli.main import app
-from sqlbn.engines import DuckDBEngine
+from sqlbn.engines import Session
 from sqlbn.errors import StoreError
-from sqlbn.living.models import LivingModel
 from sqlbn.store import open_store
 from sqlbn.store.spec import read_spec
+from sqlbn.updates.stored_model import StoredModel
 
 
 @pytest.fixture(scope="module")
@@ -159,8 +159,8 @@ TAMPERED = [
 
 
 @pytest.fixture(scope="module")
-def engine() -> Iterator[DuckDBEngine]:
-    with DuckDBEngine() as found:
+def engine() -> Iterator[Session]:
+    with Session() as found:
         yield found
 
 
@@ -179,14 +179,12 @@ def tampered(at: int, made: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "at", [pytest.param(i, marks=[pytest.mark.hostile] * (i % 2)) for i in range(len(TAMPERED))]
 )
-def test_a_tampered_model_is_damaged(
-    at: int, made: Path, tmp_path: Path, engine: DuckDBEngine
-) -> None:
+def test_a_tampered_model_is_damaged(at: int, made: Path, tmp_path: Path, engine: Session) -> None:
     model, _, line = TAMPERED[at]
     store = tampered(at, made, tmp_path)
     with pytest.raises(StoreError) as told:
-        draft = open_store(store).load(engine, model)
-        LivingModel(draft, read_spec(draft))
+        workspace = open_store(store).load(engine, model)
+        StoredModel(workspace, read_spec(workspace))
     message = str(told.value)
     assert f"the model {model!r} in {str(store)!r} is damaged: " in message
     assert line in message and "\n" not in message

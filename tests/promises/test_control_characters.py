@@ -15,7 +15,7 @@ import pytest
 from conftest import Run
 
 import sqlbn
-from sqlbn.display import printable
+from sqlbn.text import printable
 
 N = 60
 # Each would do something to a terminal: clear it, set its title, ring, write over the line, begin a

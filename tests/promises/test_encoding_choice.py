@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
-from sqlbn.encode.partitions import candidates
-from sqlbn.trials import Trial, contradicted
+from sqlbn.encoding.partitions import candidates
+from sqlbn.evaluation.auto_encoding import Trial, contradicted
 
 ENCODINGS = ["ef:3", "ef:5", "ef:8", "mdl", "modl"]
 ROWS = 600
@@ -42,7 +42,7 @@ def trials(table: pa.Table, encodings: list[str]) -> list[dict[str, Any]]:
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of so few rows that they are often wrong."""
-    monkeypatch.setattr("sqlbn.choosing._LEAST_ROWS", 50)
+    monkeypatch.setattr("sqlbn.evaluation.auto_encoding._LEAST_ROWS", 50)
 
 
 def test_the_worst_but_one_of_five_is_not_kept() -> None:

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import sqlbn
 from sqlbn.cli.main import app
-from sqlbn.engines import DuckDBEngine
+from sqlbn.data import open_source
+from sqlbn.engines import Session
 from sqlbn.errors import ColumnError, SourceError
-from sqlbn.sources import open_source
 
 TAKEN = [
     "spots = 1",
@@ -43,7 +43,7 @@ TAKEN = [
 
 @pytest.mark.parametrize("where", TAKEN)
 def test_an_expression_over_columns_is_taken(fruit: pa.Table, where: str) -> None:
-    with DuckDBEngine() as engine, duckdb.connect() as connection:
+    with Session() as engine, duckdb.connect() as connection:
         found = engine.row(open_source(engine, fruit, where=where).select("count(*)"))
         connection.register("fruit", fruit)
         wanted = connection.execute(f"SELECT count(*) FROM fruit WHERE {where}\n").fetchone()
@@ -74,7 +74,7 @@ def test_what_is_none_is_told(fruit_file: str, where: str, line: str) -> None:
 
 def test_trust_lifts_it_in_python_and_the_program(fruit_file: str, fruit: pa.Table) -> None:
     where = "spots IN (SELECT max(spots) FROM range(3) t(spots))"
-    with DuckDBEngine() as engine:
+    with Session() as engine:
         trusted = open_source(engine, fruit, where=where, trust_sql=True)
         assert engine.row(trusted.select("min(spots), max(spots)")) == (2, 2)
     words = ["rank", fruit_file, "--target", "kind", "--where", where]
@@ -102,7 +102,7 @@ def test_a_database_cannot_lend_its_own_functions(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE t AS SELECT range AS a FROM range(9)")
         connection.execute("CREATE MACRO lower(x) AS current_setting('threads')")
         connection.execute("CREATE MACRO more(x) AS x + 1")
-    with DuckDBEngine() as engine:
+    with Session() as engine:
         for call in ("lower(a)", "more(a)"):
             with pytest.raises(SourceError, match=r"^query cannot be used: it has the function"):
                 open_source(engine, path, query=f"SELECT {call} AS b FROM t")

@@ -15,8 +15,8 @@ from conftest import Run
 
 import sqlbn
 from sqlbn.cli.main import app
-from sqlbn.evaluation.losses import MEASURES
-from sqlbn.json_text import json_text
+from sqlbn.evaluation.metrics import MEASURES
+from sqlbn.text import json_text
 
 
 @pytest.fixture(scope="module")

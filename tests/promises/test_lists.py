@@ -13,7 +13,15 @@ from conftest import Run
 
 import sqlbn
 from sqlbn.errors import ColumnError
-from sqlbn.lists import Listed, as_list, names_in, pairs_in, paths_in, quoted_name, split_list
+from sqlbn.lists import (
+    Listed,
+    as_list,
+    names_in,
+    pairs_in,
+    paths_in,
+    quoted_name,
+    split_list,
+)
 
 
 @pytest.fixture

@@ -31,10 +31,10 @@ from random_tables import (
 from test_loo_surface import REPORTED, loocv, same_surface, selections
 
 import sqlbn
-from sqlbn import statement_size
-from sqlbn.engines.duck import DuckDBEngine
+from sqlbn.engines import limits as statement_size
+from sqlbn.engines.limits import added, in_blocks
+from sqlbn.engines.session import Session
 from sqlbn.errors import OutOfMemoryError, SqlbnWarning
-from sqlbn.statement_size import added, in_blocks
 
 
 @contextmanager
@@ -61,14 +61,14 @@ def table_of(classes: int, columns: int, rows: int = 60) -> pa.Table:
 def statements() -> Iterator[list[str]]:
     """The statements that engines run."""
     found: list[str] = []
-    original = DuckDBEngine._run
+    original = Session._run
 
-    def noted(self: DuckDBEngine, sql: str, *rest: Any, **more: Any) -> Any:
+    def noted(self: Session, sql: str, *rest: Any, **more: Any) -> Any:
         found.append(sql)
         return original(self, sql, *rest, **more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DuckDBEngine, "_run", noted)
+        patch.setattr(Session, "_run", noted)
         yield found
 
 
@@ -95,7 +95,7 @@ def test_scores_in_steps_are_those_of_the_reference(
 @given(selections(), st.sampled_from((1, 40, 1 << 22)))
 def test_leave_one_out_in_arrays_is_retraining(case: Case, estimates: int) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.scoring.array_loo._MOST_ESTIMATES", estimates)
+        patch.setattr("sqlbn.models.product.array_loo._MOST_ESTIMATES", estimates)
         same_surface(case)
 
 
@@ -232,13 +232,13 @@ def test_the_macro_with_many_classes_keeps_its_joins_as_written(tmp_path: Path) 
 
 def test_leave_one_out_that_does_not_fit_is_refused_before_it_starts(fruit: pa.Table) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.scoring.array_loo._MEMORY_SHARE", 0)
+        patch.setattr("sqlbn.models.product.array_loo._MEMORY_SHARE", 0)
         with pytest.raises(OutOfMemoryError, match=r"with 3 classes takes .*use nb or kdb"):
             sqlbn.fit(fruit, "kind", "skdb", kmax=1)
 
 
 def test_leave_one_out_that_takes_long_says_what_a_sample_takes(fruit: pa.Table) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.selecting._MANY_ESTIMATES", 1)
+        patch.setattr("sqlbn.models.product.selection._MANY_ESTIMATES", 1)
         with pytest.warns(SqlbnWarning, match=r"will take about .* minutes; .*loocv.sample"):
             sqlbn.fit(fruit, "kind", "skdb", kmax=1).close()

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import Run
 
-from sqlbn.progress import ConsoleProgress
+from sqlbn.engines.progress import ConsoleProgress
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sqlbn import leftovers
-from sqlbn.engines import DuckDBEngine, Settings
-from sqlbn.leftovers import RunFolder, sweep
+from sqlbn.engines import Session, Settings
+from sqlbn.engines import scratch as leftovers
+from sqlbn.engines.scratch import RunFolder, sweep
 
 MARKER = "sqlbn-run.json"
 
@@ -55,7 +55,7 @@ def test_a_process_of_the_same_number_is_another_one(tmp_path: Path) -> None:
 
 def test_the_engine_sweeps_where_it_works(tmp_path: Path, dead: dict[str, object]) -> None:
     folder = marked(tmp_path / f"sqlbn-{dead['pid']}-abc", dead)
-    DuckDBEngine(Settings(temp_dir=tmp_path)).close()
+    Session(Settings(temp_dir=tmp_path)).close()
     assert not folder.exists()
     assert list(tmp_path.iterdir()) == []
 
@@ -220,7 +220,7 @@ def test_a_list_cannot_name_other_files(temp: Path) -> None:
 
 
 def test_a_file_of_the_longest_name_is_written(temp: Path) -> None:
-    from sqlbn.outfiles import replacing
+    from sqlbn.engines.output_files import replacing
 
     target = temp.parent / ("x" * 250 + ".csv")
     with replacing(target) as part:

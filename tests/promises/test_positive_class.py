@@ -15,7 +15,7 @@ from reference_ranking import auc, average_precision
 
 import sqlbn
 from sqlbn.errors import OptionError
-from sqlbn.scoring.confusion import matthews
+from sqlbn.models.losses import matthews
 
 
 def table(classes: list[str]) -> pa.Table:

@@ -13,11 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlbn
-from sqlbn.engines import DuckDBEngine
+from sqlbn.data.relation import Source
+from sqlbn.data.remote import remote_files
+from sqlbn.engines import Session
 from sqlbn.errors import SourceError
-from sqlbn.history import counted_files
-from sqlbn.sources.relation import Source
-from sqlbn.sources.remote import remote_files
+from sqlbn.store.history import counted_files
 
 # What the server says of each path.
 FILES: dict[str, dict[str, str]] = {}
@@ -57,7 +57,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     server.server_close()
 
 
-def identity(engine: DuckDBEngine, url: str) -> tuple[str, int]:
+def identity(engine: Session, url: str) -> tuple[str, int]:
     """Fingerprint and size of a file behind a URL."""
     source = Source("t", {}, "t", tuple(remote_files(engine, [url])[url]))
     found = counted_files(source, "")[0]
@@ -66,7 +66,7 @@ def identity(engine: DuckDBEngine, url: str) -> tuple[str, int]:
 
 def test_a_file_behind_a_url_is_told_by_its_headers(address: str) -> None:
     url = f"{address}/a.parquet"
-    with DuckDBEngine() as engine:
+    with Session() as engine:
 
         def now(**headers: str) -> tuple[str, int]:
             FILES["/a.parquet"] = {k.replace("_", "-"): v for k, v in headers.items()}
@@ -104,13 +104,13 @@ def lake(monkeypatch: pytest.MonkeyPatch) -> Any:
         def _strip_protocol(cls, path: str) -> str:
             return str(memory._strip_protocol(path.replace("fake://", "memory://")))
 
-    files, configure = Fake(skip_instance_cache=True), DuckDBEngine._configure
+    files, configure = Fake(skip_instance_cache=True), Session._configure
 
-    def configured(self: DuckDBEngine) -> None:
+    def configured(self: Session) -> None:
         configure(self)
         self.connection.register_filesystem(files)
 
-    monkeypatch.setattr(DuckDBEngine, "_configure", configured)
+    monkeypatch.setattr(Session, "_configure", configured)
     return files
 
 

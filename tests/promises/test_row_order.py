@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlbn
-from sqlbn.explain import predict_statement
+from sqlbn.report.sql_text import predict_statement
 
 ROWS, PIECE = 60_000, 4_000
 LEARNERS = {"nb": {}, "kdb": {}, "a1de": {}, "spc": {}, "snb": {}}

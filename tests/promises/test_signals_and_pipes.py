@@ -13,9 +13,9 @@ import pytest
 from conftest import Run
 
 import sqlbn
-from sqlbn.engines import DuckDBEngine, Settings
+from sqlbn.engines import Session, Settings
+from sqlbn.engines.progress import ConsoleProgress
 from sqlbn.errors import SqlbnWarning
-from sqlbn.progress import ConsoleProgress
 
 PROGRAM = f"{sys.executable} -c 'from sqlbn.cli import main; main()'"
 
@@ -205,7 +205,7 @@ def test_sigterm_takes_the_part_file_with_it(
 def test_threads_beyond_the_cores_are_held(cli: Run, fruit_file: str, tmp_path: Path) -> None:
     cores = len(os.sched_getaffinity(0))
     text = f"threads=100000: this machine has {cores} cores; {4 * cores} are used"
-    with pytest.warns(SqlbnWarning) as caught, DuckDBEngine(Settings(threads=100_000)) as engine:
+    with pytest.warns(SqlbnWarning) as caught, Session(Settings(threads=100_000)) as engine:
         assert engine.threads == 4 * cores
     assert str(caught[0].message) == text
     with pytest.warns(SqlbnWarning, match="are used"):
@@ -213,7 +213,7 @@ def test_threads_beyond_the_cores_are_held(cli: Run, fruit_file: str, tmp_path: 
     done = cli("evaluate", fruit_file, "-t", "kind", "-l", "nb", "--folds", 2, "--threads", 100_000)
     assert done.returncode == 0
     assert f"sqlbn: --threads 100000: this machine has {cores} cores; " in done.stderr
-    with DuckDBEngine(Settings(threads=cores)) as engine:
+    with Session(Settings(threads=cores)) as engine:
         assert engine.threads == cores
 
 

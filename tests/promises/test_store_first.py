@@ -15,9 +15,14 @@ from conftest import Run
 
 import sqlbn
 from sqlbn import api
-from sqlbn.errors import OptionError, SourceError, StoreBusyError, StoreError
-from sqlbn.progress import Progress
-from sqlbn.store import file as store_file
+from sqlbn.engines.progress import Progress
+from sqlbn.errors import (
+    OptionError,
+    SourceError,
+    StoreBusyError,
+    StoreError,
+)
+from sqlbn.store import duckdb_file as store_file
 
 HOLDER = """
 import sys, duckdb

@@ -20,7 +20,7 @@ import pytest
 from conftest import without_rights
 
 import sqlbn
-from sqlbn.engines import DuckDBEngine
+from sqlbn.engines import Session
 from sqlbn.errors import StoreError
 
 ROWS = pa.table({"x": ["u", "v"] * 20, "z": [1, 2, 3, 4] * 10, "y": ["a", "b"] * 20})
@@ -126,14 +126,14 @@ def test_a_device_is_no_store() -> None:
 
 
 def test_nothing_is_installed_by_itself() -> None:
-    with DuckDBEngine() as engine:
+    with Session() as engine:
         assert engine.row("SELECT current_setting('autoinstall_known_extensions')") == (False,)
         with engine.beside("SELECT current_setting('autoinstall_known_extensions') AS s", 1) as all:
             assert all.read_all()["s"].to_pylist() == [False]
 
 
 def test_a_remote_file_without_its_extension_says_how_to_get_it() -> None:
-    with DuckDBEngine() as engine:
+    with Session() as engine:
         engine.execute("SET extension_directory = '/nonexistent'")
         with pytest.raises(sqlbn.SqlbnError, match="run INSTALL httpfs in DuckDB once"):
             engine.execute("FROM read_parquet('s3://bucket/x.parquet')")
@@ -238,7 +238,7 @@ def test_a_store_that_is_open_elsewhere_is_still_busy(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sqlbn.errors import StoreBusyError
-    from sqlbn.store import file
+    from sqlbn.store import duckdb_file as file
 
     monkeypatch.setattr(file, "_PATIENCE", 0.0)
     path = tmp_path / "models.duckdb"
@@ -250,7 +250,7 @@ def test_a_store_that_is_open_elsewhere_is_still_busy(
 def test_a_store_made_by_another_meanwhile_is_not_removed(
     whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sqlbn.store.file import StoreFile
+    from sqlbn.store.duckdb_file import StoreFile
 
     path = tmp_path / "models.duckdb"
     waiting = StoreFile._attach

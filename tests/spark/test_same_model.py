@@ -9,7 +9,8 @@ from spark_cluster import Cluster
 
 import sqlbn
 from sqlbn import networks
-from sqlbn.encode import discretise, value_classes
+from sqlbn.encoding import value_classes
+from sqlbn.encoding.discretise import equal_frequency as discretise
 from sqlbn.errors import OptionError
 
 pytest.importorskip("pyspark", reason="pip install 'sqlbn[spark]'")

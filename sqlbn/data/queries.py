@@ -1,0 +1,177 @@
+"""`--query` and `--where`: rows that the user's own SQL selects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import duckdb
+
+from sqlbn.data.files import (
+    file_list,
+    label_of,
+    remote_errors,
+    sized,
+)
+from sqlbn.data.relation import (
+    PLACES,
+    ROW,
+    Source,
+    SourceFile,
+    parquet_row_key,
+    staged,
+)
+from sqlbn.data.user_sql import (
+    NotOneSelectError,
+    NotSqlError,
+    ParsedQuery,
+    check_condition,
+    parse_query,
+)
+from sqlbn.data.value_types import type_group
+from sqlbn.engines import Session
+from sqlbn.engines.sql import identifier, literal
+from sqlbn.errors import (
+    ColumnError,
+    EngineError,
+    OptionError,
+    SourceError,
+    SqlbnError,
+)
+from sqlbn.text import is_remote, shown
+
+# -- queries -----------------------------------------------------------------------------------
+
+
+def files_query(session: Session, query: str, trusted: bool) -> Source:
+    """The rows of a query that names its files itself."""
+    found = _parsed(session, query, trusted)
+    files = _files_of(session, found.paths)
+    source = Source(
+        relation=f"({found.text}\n)",
+        columns={},
+        label=f"the query on {label_of(found.paths)}" if found.paths else "the query",
+        files=sized(session, files),
+        rescannable=False,
+        ordered=found.keeps_rows,
+        query=found.of_any_files(session),
+    )
+    try:
+        with remote_errors(found.paths):
+            return _opened(session, source, found, files)
+    except EngineError as error:
+        raise SourceError(f"--query: {error}") from error
+
+
+def _opened(session: Session, source: Source, query: ParsedQuery, files: Sequence[str]) -> Source:
+    if query.keeps_rows and query.reads_parquet and not _has_places(session, files):
+        return _numbered(session, source, query)
+    return replace(source, columns=dict(session.columns(source.relation)))
+
+
+def _numbered(session: Session, source: Source, query: ParsedQuery) -> Source:
+    """Rows of Parquet files are numbered by them: they need not be copied to be read again."""
+    relation = f"({query.with_column(session, parquet_row_key(), ROW)})"
+    columns = dict(session.columns(relation))
+    del columns[ROW]
+    return replace(
+        source, relation=relation, columns=columns, row_key=ROW, numbered=True, rescannable=True
+    )
+
+
+def _has_places(session: Session, files: Sequence[str]) -> bool:
+    columns = session.columns(f"read_parquet({file_list(files)})")
+    return any(name.lower() in PLACES for name, _ in columns)
+
+
+def _files_of(session: Session, paths: Iterable[str]) -> list[str]:
+    """The files that the engine finds under paths and patterns, in its order."""
+    files: list[str] = []
+    for path in paths:
+        if is_remote(path):
+            files.append(path)
+            continue
+        found = [row[0] for row in session.rows(f"SELECT file FROM glob({literal(path)})")]
+        if not found:
+            raise SourceError(f"--query: no file matches {path!r}; check the path or the pattern")
+        files += found
+    return list(dict.fromkeys(files))
+
+
+def database_query(session: Session, catalog: str, path: str, query: str, trusted: bool) -> Source:
+    """The rows of a query over tables of a database that is attached."""
+    own = f"WHERE database_name = {literal(catalog)}"
+    tables = session.rows(
+        f"SELECT schema_name, table_name FROM duckdb_tables() {own} UNION ALL "
+        f"SELECT schema_name, view_name FROM duckdb_views() {own} AND NOT internal"
+    )
+    macros = [r[0] for r in session.rows(f"SELECT function_name FROM duckdb_functions() {own}")]
+    found = _parsed(session, query, trusted, [(s, t) for s, t in tables], macros)
+    relation = f"({found.text}\n)"
+    others = sized(session, _files_of(session, found.paths))
+    session.execute(f"USE {identifier(catalog)}")
+    try:
+        source = Source(
+            relation=relation,
+            columns=dict(session.columns(relation)),
+            label=f"the query on {shown(path)}",
+            files=(database_file(session, path), *others),
+            rescannable=False,
+            ordered=found.keeps_rows,
+        )
+        # Staged at once: the names in the query mean something only while its database is in USE.
+        return staged(session, source)
+    except EngineError as error:
+        raise SourceError(f"--query: {error}") from error
+    finally:
+        session.execute("USE memory")
+
+
+def database_file(session: Session, path: str) -> SourceFile:
+    """A database as a file of a source."""
+    return sized(session, [path])[0]
+
+
+def _parsed(
+    session: Session,
+    query: str,
+    trusted: bool,
+    tables: Sequence[tuple[str, str]] = (),
+    macros: Sequence[str] = (),
+) -> ParsedQuery:
+    try:
+        return parse_query(session, query, tables, macros, trusted)
+    except OptionError as error:
+        if trusted and _is_select(query):  # not all that can be run can be told (PIVOT)
+            return ParsedQuery(query.strip().rstrip(";"), {}, ())
+        if isinstance(error, NotOneSelectError):
+            raise SourceError("--query takes one SELECT statement") from error
+        wrong = "is not SQL" if isinstance(error, NotSqlError) else "cannot be used"
+        raise SourceError(f"--query {wrong}: {error}") from error
+
+
+def _is_select(query: str) -> bool:
+    try:
+        statements = duckdb.extract_statements(query)
+    except duckdb.Error:
+        return False
+    return len(statements) == 1 and statements[0].type == duckdb.StatementType.SELECT
+
+
+# -- filters -----------------------------------------------------------------------------------
+
+
+def with_where(session: Session, source: Source, where: str, trusted: bool) -> Source:
+    """The rows for which the user's condition holds."""
+    narrowed = source.filtered(where)
+    try:
+        check_condition(session, where, source.columns, trusted)
+        kind = session.columns(f"(SELECT ({where}\n) AS it FROM {source.relation})")[0][1]
+        if type_group(kind) in ("boolean", "integer"):
+            session.rows(f"EXPLAIN {narrowed.select('1')}")
+            return narrowed
+    except SqlbnError as error:
+        raise ColumnError(f"--where {where!r} cannot be used: {error}") from error
+    raise ColumnError(
+        f"--where {where!r} is not a condition but of type {kind}: compare it with a value"
+    )

@@ -1,0 +1,168 @@
+"""A checked relation: what every later step reads rows from."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from sqlbn.engines import Session
+from sqlbn.engines.duckdb_rows import DuckDBRows
+from sqlbn.engines.sql import RESERVED, identifier, literal
+from sqlbn.errors import ColumnError
+from sqlbn.text import shown
+
+ROW = f"{RESERVED}source_row"
+# What the engine calls the place of a row in a file or a table.
+_ENGINE_PLACES = {"file_index", "file_row_number", "rowid"}
+# What the engine calls the place of a row in Parquet files.
+PLACES = frozenset({"file_index", "file_row_number"})
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file that rows come from; `part` is what its place in a table adds to every row of it.
+
+    `state` tells a remote file from what it was before: its ETag or its time of change.
+    """
+
+    path: str
+    size: int
+    part: str = ""
+    state: str = ""
+
+    @property
+    def name(self) -> str:
+        """The path as it is stored: without passwords."""
+        return shown(self.path)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows that can be selected from, again and again.
+
+    `relation` can stand behind FROM. `row_key` numbers the rows the same way in every scan,
+    whatever the number of threads; None where the engine cannot tell. `rescannable` is False
+    where every scan would parse everything anew (CSV, a query) or cannot be repeated. `ordered` is
+    False where several threads would mix up the rows. `hidden` are columns that are not the user's.
+    `numbered`: the relation has a column `ROW` besides, which is the row key. `numbered_as` is the
+    same relation where only that one has the `row_key`. `place` numbers the rows as they lie, where
+    that is not the order of the `row_key`. `query` is what a query asks of the files that it names.
+    """
+
+    relation: str
+    columns: dict[str, str]
+    label: str
+    files: tuple[SourceFile, ...] = ()
+    row_key: str | None = None
+    rescannable: bool = True
+    ordered: bool = True
+    where: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    numbered: bool = False
+    numbered_as: str | None = None
+    place: str | None = None
+    query: str | None = None
+
+    def column(self, name: str, role: str = "column") -> str:
+        """The exact spelling of a column; engines ignore case, so we do where it is unambiguous."""
+        if name in self.columns:
+            return name
+        same = [c for c in self.columns if c.lower() == name.lower()]
+        if len(same) == 1:
+            return same[0]
+        known = [c for c in self.columns if c not in self.hidden]
+        close = difflib.get_close_matches(name, known, n=3) or known[:5]
+        more = ", …" if len(close) < len(known) else ""
+        raise ColumnError(
+            f"{role} {name!r} is not in {self.label}; there is {', '.join(map(repr, close))}{more}"
+        )
+
+    def has(self, name: str) -> bool:
+        """Whether `column` would find a column of that name."""
+        return name in self.columns or [c.lower() for c in self.columns].count(name.lower()) == 1
+
+    def filtered(self, *conditions: str) -> Source:
+        """The rows that also satisfy these conditions."""
+        return replace(self, where=(*self.where, *conditions))
+
+    @property
+    def where_sql(self) -> str:
+        """The WHERE clause, or nothing."""
+        # The line break ends a comment that a user's condition may close with.
+        return "WHERE " + " AND ".join(f"({c}\n)" for c in self.where) if self.where else ""
+
+    def select(self, items: str) -> str:
+        """A query for some expressions over the rows."""
+        return f"SELECT {items} FROM {self.relation} {self.where_sql}".rstrip()
+
+    @property
+    def numbered_relation(self) -> str:
+        """The relation in which rows have their `row_key`."""
+        return self.numbered_as or self.relation
+
+    @property
+    def with_numbers(self) -> Source:
+        """The same rows, from the relation in which they have their `row_key`."""
+        return replace(self, relation=self.numbered_relation)
+
+    @property
+    def has_places(self) -> bool:
+        """Whether rows can be told by their place; a column of the user's may be called like it."""
+        key = self.place or self.row_key
+        names = {name.lower() for name in self.columns}
+        return key is not None and names.isdisjoint(_ENGINE_PLACES & set(re.findall(r"\w+", key)))
+
+    def in_places(self, columns: Iterable[str]) -> str:
+        """Some columns of the filtered rows, and in `ROW` what puts them into their order again.
+
+        Joins mix up the rows as soon as two threads work (DuckDB 2.0, also where it is told to keep
+        insertion order). Without places of its own a scan is numbered by one thread.
+        """
+        place = self.place or self.row_key if self.has_places else "row_number() OVER ()"
+        items = ", ".join([*map(identifier, columns), f"{place} AS {ROW}"])
+        source = self.with_numbers if self.has_places else self
+        return f"({source.select(items)})"
+
+    @property
+    def filtered_relation(self) -> str:
+        """The rows as something that can stand behind FROM, filters applied."""
+        if self.numbered:
+            return f"({self.select(f'* EXCLUDE ({ROW})')})"
+        return f"({self.select('*')})" if self.where else self.relation
+
+
+def parquet_row_key() -> str:
+    """Row number over a list of Parquet files: file and row give the same in every scan."""
+    return "(file_index::UBIGINT * 1099511627776 + file_row_number)"
+
+
+def staged(session: Session, source: Source, columns: list[str] | None = None) -> Source:
+    """The source copied to a scratch file: cheap to scan again, with a row number.
+
+    Only the named columns are kept.
+    """
+    names = columns if columns is not None else list(source.columns)
+    if not isinstance(session.row_engine, DuckDBRows):
+        from sqlbn.data.spark_source import staged_in_lake
+        from sqlbn.engines.spark.spark_rows import SparkRows
+
+        assert isinstance(session.row_engine, SparkRows)
+        return staged_in_lake(session, session.row_engine, source, names)
+    path = session.scratch_file("staged", ".parquet")
+    items = ", ".join(identifier(n) for n in names) or "1 AS nothing"
+    # No compression: the file is read many times and lives for minutes.
+    with session.in_order(source.ordered):
+        session.execute(
+            f"COPY ({source.select(items)}) TO {literal(str(path))} "
+            "(FORMAT parquet, COMPRESSION uncompressed)"
+        )
+    return Source(
+        relation=f"read_parquet({literal(str(path))}, hive_partitioning = false)",
+        columns={n: source.columns[n] for n in names},
+        label=source.label,
+        files=source.files,
+        row_key=parquet_row_key(),
+        query=source.query,
+    )

@@ -1,0 +1,168 @@
+"""The categories of columns in a draft's tables `categories` and `groups`, and their codebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sqlbn.data import Source
+from sqlbn.data.value_types import type_group
+from sqlbn.encoding.codebook import Codebook, comparable, is_inline
+from sqlbn.encoding.weights import Weights
+from sqlbn.engines.dialects import DUCKDB, Dialect
+from sqlbn.engines.sql import identifier, literal, literals, render
+from sqlbn.engines.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Values that the label of a group names before it only counts them.
+_VALUES_IN_A_LABEL = 4
+
+
+def values_sql(
+    source: Source, book: Codebook, weights: Weights | None, dialect: Dialect = DUCKDB
+) -> str:
+    """The statement that counts the values (value, n) of a column in the lake."""
+    return render(
+        "encode/counted_values",
+        value=comparable(book, identifier(book.name), dialect=dialect),
+        total=weights.total_sql if weights is not None else "count(*)",
+        relation=source.relation,
+        where=source.where_sql,
+    )
+
+
+def categories_sql(counted: str) -> str:
+    """The statement for the categories (code, value, n) of a column whose values are counted."""
+    return render("encode/categories", counted=counted)
+
+
+def create_categories(workspace: Workspace) -> None:
+    """The draft's `categories`, empty."""
+    workspace.create(
+        "categories", "attribute VARCHAR, code UINTEGER, value VARCHAR, n " + workspace.n_type
+    )
+
+
+def insert_categories(
+    workspace: Workspace, book: Codebook, statement: str, groups: pa.Table | None = None
+) -> None:
+    """Categories (code, value, n) into the draft; `groups` (value, group) share a code."""
+    session, view = workspace.session, None
+    if groups is not None:
+        view = session.register(groups)
+        statement = render(
+            "encode/grouped_categories", categories=statement, groups=view, type=book.compared_as
+        )
+    try:
+        session.execute(
+            f"INSERT INTO {workspace.table('categories')} SELECT {literal(book.name)}, * "
+            f"FROM ({statement})"
+        )
+    finally:
+        if view is not None:
+            session.unregister(view)
+
+
+def categorical_books(workspace: Workspace, types: Mapping[str, str]) -> list[Codebook]:
+    """Codebooks of columns (name to type) whose categories are in the draft."""
+    sizes = category_numbers(workspace)
+    missing = dict(
+        workspace.session.rows(
+            "SELECT attribute, max(code) FILTER (WHERE value IS NULL) "
+            f"FROM {workspace.table('categories')} GROUP BY attribute"
+        )
+    )
+    found = [
+        Codebook(name, sql_type, "categorical", sizes[name][1], missing[name])
+        for name, sql_type in types.items()
+        if name in sizes
+    ]
+    return with_categories(workspace, found)
+
+
+def category_numbers(workspace: Workspace) -> dict[str, tuple[int, int]]:
+    """How many categories every attribute has, and how many codes; a missing value is one."""
+    return {
+        name: (int(values), int(codes))
+        for name, values, codes in workspace.session.rows(
+            "SELECT attribute, count(*), count(DISTINCT code) "
+            f"FROM {workspace.table('categories')} GROUP BY attribute"
+        )
+    }
+
+
+def with_categories(workspace: Workspace, books: Iterable[Codebook]) -> list[Codebook]:
+    """Categorical codebooks with what the draft's categories say: groups, and those that are few.
+
+    Others stay as they are.
+    """
+    from dataclasses import replace
+
+    books, sizes = list(books), category_numbers(workspace)
+    own = {b.name: b for b in books if b.kind == "categorical"}
+    few = [n for n, b in own.items() if is_inline(sizes.get(n, (0, 0))[0], b.sql_type)]
+    inline = _inline_categories(workspace, few)
+    found = []
+    for book in books:
+        if book.name in own:
+            listed = inline.get(book.name)
+            if listed is not None and type_group(book.sql_type) == "integer":
+                listed.sort(key=lambda pair: int(pair[0]))
+            values, codes = sizes.get(book.name, (0, 0))
+            grouped = values > codes
+            book = replace(
+                book,
+                categories=tuple(v for v, _ in listed) if listed is not None else None,
+                grouped=grouped,
+                groups=tuple(c for _, c in listed) if grouped and listed is not None else None,
+            )
+        found.append(book)
+    return found
+
+
+def _inline_categories(
+    workspace: Workspace, names: Collection[str]
+) -> dict[str, list[tuple[str, int]]]:
+    """The categories of some attributes and their codes, in code order, missing left out."""
+    found: dict[str, list[tuple[str, int]]] = {name: [] for name in names}
+    listed = literals(names) or "NULL"
+    for name, value, code in workspace.session.rows(
+        f"SELECT attribute, value, code FROM {workspace.table('categories')} "
+        f"WHERE value IS NOT NULL AND attribute IN ({listed}) ORDER BY attribute, code, value"
+    ):
+        found[name].append((value, int(code)))
+    return found
+
+
+def known_groups(workspace: Workspace, books: Sequence[Codebook]) -> dict[str, pa.Table]:
+    """The groups of every grouped attribute as (value, group)."""
+    return {
+        b.name: workspace.session.arrow(
+            f'SELECT value, code AS "group" FROM {workspace.table("categories")} '
+            f"WHERE attribute = {literal(b.name)} AND value IS NOT NULL"
+        )
+        for b in books
+        if b.grouped
+    }
+
+
+def write_group_labels(workspace: Workspace, books: Sequence[Codebook]) -> None:
+    """The draft's `groups`: what stands for a group of categories in readable tables."""
+    workspace.create(
+        "groups", "attribute VARCHAR, code UINTEGER, label VARCHAR, n " + workspace.n_type
+    )
+    for book in books:
+        if book.grouped:
+            statement = render(
+                "encode/group_labels",
+                categories=workspace.table("categories"),
+                attribute=book.name,
+                type=book.compared_as,
+                most=_VALUES_IN_A_LABEL,
+            )
+            workspace.session.execute(
+                f"INSERT INTO {workspace.table('groups')} SELECT {literal(book.name)}, * "
+                f"FROM ({statement})"
+            )

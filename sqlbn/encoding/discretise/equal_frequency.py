@@ -1,0 +1,127 @@
+"""Equal-frequency cut points from a repeatable sample."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.data import Source
+from sqlbn.data.relation import staged
+from sqlbn.data.sampling import shuffle_sql
+from sqlbn.data.value_types import numeric_axis
+from sqlbn.encoding.profile import ColumnProfile
+from sqlbn.encoding.weights import Weights
+from sqlbn.engines import Session
+from sqlbn.engines.row_engine import Kept
+from sqlbn.engines.sql import identifier, render
+
+SAMPLE_ROWS = 100_000
+# Past that, cuts are found by going through the values instead of through the bins.
+_MOST_BINS = 1_000_000
+
+
+def equal_frequency_cuts(
+    values: npt.NDArray[Any], totals: npt.NDArray[Any], bins: int
+) -> tuple[float, ...]:
+    """Cut j is the smallest value with at least j/bins of the weight at or below it.
+
+    `values` are sorted and distinct. Equal cuts collapse; a cut at the largest value would leave
+    an empty interval above it and is dropped.
+
+    >>> equal_frequency_cuts(np.array([1., 2., 3., 4.]), np.array([1, 1, 1, 1]), 2)
+    (2.0,)
+    """
+    if len(values) == 0:
+        return ()
+    below = np.cumsum(totals)
+    if bins > _MOST_BINS:  # no more than there are values, and none of the others is looked at
+        passed = np.floor(below / below[-1] * bins)
+        found = np.flatnonzero(np.diff(passed, prepend=0.0) > 0)
+        return tuple(float(values[i]) for i in found if i < len(values) - 1)
+    # Whole numbers on both sides where the weights are whole: no rounding decides a cut.
+    at = np.searchsorted(below * bins, np.arange(1, bins) * below[-1], side="left")
+    return tuple(float(values[i]) for i in sorted(set(at.tolist())) if i < len(values) - 1)
+
+
+def learn_cuts(
+    session: Session,
+    source: Source,
+    rows: int,
+    columns: Sequence[ColumnProfile],
+    bins: int,
+    weights: Weights | None,
+) -> dict[str, tuple[float, ...]]:
+    """Equal-frequency cut points of every numeric column."""
+    return {
+        name: equal_frequency_cuts(values, totals, bins)
+        for name, values, totals in _value_totals(session, source, rows, columns, weights)
+    }
+
+
+def _value_totals(
+    session: Session,
+    source: Source,
+    rows: int,
+    columns: Sequence[ColumnProfile],
+    weights: Weights | None,
+) -> Iterator[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]:
+    """For each column its distinct values in order and their weight, in the rows or a sample."""
+    row_engine, dialect = session.row_engine, session.row_engine.dialect
+    axes = {p.name: numeric_axis(identifier(p.name), p.sql_type, dialect) for p in columns}
+    weight = weights.value_sql() if weights is not None else "1"
+    relation, where, sample = source.relation, source.where_sql, None
+    if rows > SAMPLE_ROWS and columns:
+        if source.row_key is None:
+            names = list(axes) + ([weights.column] if weights is not None else [])
+            source = staged(session, source, names)
+        aliases = {name: f"v{i}" for i, name in enumerate(axes)}
+        sample = _drawn(session, source, rows, axes, aliases, weight)
+        relation, where, weight = sample.relation, "", "w"
+        axes = aliases
+    statements = [
+        render(
+            "encode/value_totals",
+            value=axis,
+            is_nan=dialect.is_nan("value"),
+            weight=weight,
+            relation=relation,
+            where=where,
+        )
+        for axis in axes.values()
+    ]
+    for name, found in zip(axes, row_engine.all_arrays(statements), strict=True):
+        yield name, found["value"], found["n"].astype(float)
+    if sample is not None:
+        row_engine.forget(sample)
+
+
+def _drawn(
+    session: Session,
+    source: Source,
+    rows: int,
+    axes: dict[str, str],
+    aliases: dict[str, str],
+    weight: str,
+) -> Kept:
+    """A sample of the rows, by their shuffled numbers."""
+    assert source.row_key is not None
+    # A few more rows than wanted pass the threshold, the smallest shuffled numbers are kept.
+    share = (SAMPLE_ROWS + 10 * math.sqrt(SAMPLE_ROWS)) / rows
+    row_engine = session.row_engine
+    statement = render(
+        "encode/sample",
+        columns=[{"value": axes[n], "alias": aliases[n]} for n in axes],
+        weight=weight,
+        kept=row_engine.dialect.without(["shuffle", "row_key"]),
+        shuffle=shuffle_sql(source.row_key, session.settings.seed, row_engine.dialect),
+        row_key=source.row_key,
+        threshold=min(2**32, math.ceil(share * 2**32)),
+        size=SAMPLE_ROWS,
+        relation=source.numbered_relation,
+        where=source.where_sql,
+    )
+    return row_engine.keep(statement, "sample")

@@ -1,0 +1,188 @@
+"""The encoding pass: every row as small integers, in memory or, past that, a scratch file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sqlbn.counts.cover import BLOCK_CELLS
+from sqlbn.data import Source
+from sqlbn.data.relation import staged
+from sqlbn.data.sampling import shuffle_sql
+from sqlbn.encoding.codebook import (
+    BookTables,
+    Codebook,
+    categories_join_sql,
+    code_sql,
+    column_sql,
+)
+from sqlbn.encoding.weights import Weights
+from sqlbn.engines import Session
+from sqlbn.engines.dialects import DUCKDB, Dialect
+from sqlbn.engines.row_engine import (
+    ROW_NUMBER,
+    Kept,
+    Numbering,
+    RowEngine,
+)
+from sqlbn.engines.sql import render
+
+_PLACE = "place"
+_WIDTH = {"UTINYINT": 1, "USMALLINT": 2, "UINTEGER": 4}
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A table of codes: variables 0..d-1 are attributes, x0, x1, …; variable d is the class, y.
+
+    `missing` has the code of missing values of each attribute, None where it has none. Where rows
+    are `weighted`, leaving one out takes 1 from the counts, or with `importance` its whole weight.
+    """
+
+    relation: str
+    cards: tuple[int, ...]
+    rows: int
+    weighted: bool
+    scratch: Path | None = None
+    missing: tuple[int | None, ...] = ()
+    block_cells: int = BLOCK_CELLS
+    number: str | None = None
+    importance: bool = False
+
+    @property
+    def kept(self) -> Kept:
+        """What the lake knows these rows by."""
+        return Kept(self.relation, self.scratch, self.number)
+
+    @property
+    def row_number(self) -> str:
+        """The expression that numbers the rows from 0."""
+        if self.number is not None:
+            return self.number
+        return "rowid" if self.scratch is None else "file_row_number"
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of attributes."""
+        return len(self.cards) - 1
+
+    @property
+    def class_variable(self) -> int:
+        """The variable that stands for the class."""
+        return len(self.cards) - 1
+
+    def column(self, variable: int) -> str:
+        """The column that holds a variable's codes."""
+        return "y" if variable == self.class_variable else f"x{variable}"
+
+    @property
+    def total_sql(self) -> str:
+        """The aggregate that counts rows."""
+        return "sum(w)" if self.weighted else "count(*)"
+
+
+def encode_statement(
+    source: Source,
+    class_book: Codebook,
+    books: Sequence[Codebook],
+    weights: Weights | None,
+    tables: BookTables,
+    dialect: Dialect = DUCKDB,
+    place: str | None = None,
+) -> str:
+    """The query that turns rows into codes; with `place`, that column numbers them."""
+    target = column_sql("i", class_book.name)
+    items = [{"code": code_sql(class_book, target, "dy", dialect=dialect), "alias": "y"}]
+    joins = []
+    if class_book.is_joined_in(dialect):
+        joins.append(categories_join_sql(class_book, target, tables.classes, "dy", dialect=dialect))
+    for position, book in enumerate(books):
+        column, joined = column_sql("i", book.name), f"d{position}"
+        code = code_sql(book, column, joined, dialect=dialect)
+        items.append({"code": code, "alias": f"x{position}"})
+        if book.is_joined_in(dialect):
+            joins.append(
+                categories_join_sql(book, column, tables.categories, joined, dialect=dialect)
+            )
+    if weights is not None:
+        items.append({"code": weights.value_sql("i"), "alias": "w"})
+    if place is not None:
+        items.append({"code": f"i.{place}", "alias": _PLACE})
+        source = source.with_numbers
+    # Filters come first: in the joined query a user's condition could meet our own names.
+    return render("encode/encode", items=items, joins=joins, relation=source.filtered_relation)
+
+
+def encode(
+    session: Session,
+    source: Source,
+    class_book: Codebook,
+    books: Sequence[Codebook],
+    weights: Weights | None,
+    tables: BookTables,
+    rows: int,
+    numbered: bool = True,
+) -> Encoded:
+    """Run the encoding pass; only `numbered` rows can be drawn, and told apart."""
+    row_engine, place, numbering = session.row_engine, None, None
+    if numbered and not row_engine.numbers_rows:
+        if source.row_key is None:
+            names = [class_book.name, *(b.name for b in books)]
+            names += [weights.column] if weights is not None else []
+            source = staged(session, source, names)
+        place, numbering = source.place or source.row_key, Numbering.by(_PLACE)
+    statement = encode_statement(
+        source, class_book, books, weights, tables, row_engine.dialect, place
+    )
+    width = row_bytes((class_book, *books)) + 8 * (weights is not None)
+    with row_engine.in_order(source.ordered):
+        kept = row_engine.keep(statement, "encoded", rows * width, numbering)
+    return Encoded(
+        kept.relation,
+        (*(b.n_values for b in books), class_book.n_values),
+        rows,
+        weights is not None,
+        kept.scratch,
+        tuple(b.missing for b in books),
+        session.row_engine.block_cells,
+        kept.row_number,
+        weights is not None and weights.kind == "importance",
+    )
+
+
+def row_bytes(books: Sequence[Codebook]) -> int:
+    """What the codes of a row take."""
+    return sum(_WIDTH[book.code_type] for book in books)
+
+
+def sampled(session: Session, encoded: Encoded, size: int | None) -> Encoded:
+    """At most `size` rows of the codes, chosen by the shuffled row number alone."""
+    if size is None or size >= encoded.rows:
+        return encoded
+    order = random_order(session, encoded)
+    drawn = f"SELECT * FROM {encoded.relation} ORDER BY {order} LIMIT {size}"
+    return replace(keep_drawn(session.row_engine, encoded, drawn, order), rows=size)
+
+
+def random_order(session: Session, encoded: Encoded) -> str:
+    """What the codes are sorted by to be drawn from."""
+    key = encoded.row_number
+    return f"{shuffle_sql(key, session.settings.seed, session.row_engine.dialect)}, {key}"
+
+
+def keep_drawn(row_engine: RowEngine, encoded: Encoded, drawn: str, order: str) -> Encoded:
+    """The rows of a query that draws them in that order, numbered anew."""
+    if not row_engine.numbers_rows:
+        # A sample is small enough to be sorted in one place.
+        others = row_engine.dialect.without([ROW_NUMBER])
+        number = f"row_number() OVER (ORDER BY {order}) - 1"
+        drawn = f"SELECT {others}, {number} AS {ROW_NUMBER} FROM ({drawn})"
+    kept = row_engine.keep(drawn, "encoded")
+    number = kept.row_number or ROW_NUMBER
+    return replace(encoded, relation=kept.relation, scratch=None, number=number)
+
+
+def discard(session: Session, encoded: Encoded) -> None:
+    """Free the memory or the disk that the codes take."""
+    session.row_engine.forget(encoded.kept)

@@ -1,0 +1,227 @@
+"""The first look at the columns: how many values, which range, which kind."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from sqlbn.data import Source
+from sqlbn.data.value_types import TypeGroup, type_group
+from sqlbn.encoding.codebook import Kind
+from sqlbn.engines import Session
+from sqlbn.engines.dialects import Dialect
+from sqlbn.engines.limits import in_blocks
+from sqlbn.engines.sql import identifier, render
+from sqlbn.errors import ColumnError, SqlbnWarning
+from sqlbn.lists import quoted_name
+
+MAX_CATEGORICAL_INTEGERS = 32
+IDENTIFIER_VALUES = 1000
+IDENTIFIER_SHARE = 0.9
+# Estimates of distinct values are trusted no closer than this to a limit.
+_DOUBT = 0.25
+
+
+@dataclass
+class ColumnProfile:
+    """What is known of a column before it is encoded."""
+
+    name: str
+    sql_type: str
+    present: int = 0
+    single: bool = False
+    spread: int | None = None
+    distinct: int | None = None
+    kind: Kind | None = None
+    group: TypeGroup = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.group = type_group(self.sql_type)
+
+    def value_sql(self, dialect: Dialect) -> str:
+        """The column with NaN made NULL."""
+        column = identifier(self.name)
+        if self.group == "float":
+            return f"(CASE WHEN NOT {dialect.is_nan(column)} THEN {column} END)"
+        return column
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user says about columns."""
+
+    categorical: frozenset[str] = frozenset()
+    numeric: frozenset[str] = frozenset()
+    keep: frozenset[str] = frozenset()
+
+
+def profile_columns(
+    session: Session, source: Source, names: Sequence[str], choices: Choices
+) -> tuple[int, list[ColumnProfile]]:
+    """Rows, and the profiles of the usable columns, in order, kinds decided.
+
+    Columns that carry nothing are left out with a warning: constants, identifiers, types that
+    are no attribute.
+    """
+    profiles = _supported([ColumnProfile(n, source.columns[n]) for n in names])
+    rows = 0
+    for block in in_blocks(profiles) or [profiles]:
+        rows = _ranges(session, source, block)
+    _distinct_counts(session, source, profiles, rows)
+    for profile in profiles:
+        profile.kind = _kind(profile, choices)
+    kept = [p for p in profiles if not _is_constant(p, rows) or p.name in choices.keep]
+    warn_left_out("constant", set(profiles_names(profiles)) - set(profiles_names(kept)))
+    identifiers = [p for p in kept if _is_identifier(p, rows) and p.name not in choices.keep]
+    warn_left_out("like identifiers", profiles_names(identifiers))
+    return rows, [p for p in kept if p not in identifiers]
+
+
+def profiles_names(profiles: Sequence[ColumnProfile]) -> list[str]:
+    """The names of the columns, in order."""
+    return [p.name for p in profiles]
+
+
+def warn_left_out(what: str, names: Collection[str]) -> None:
+    """Say which columns are not used and how to use them all the same."""
+    if names:
+        listed = ", ".join(sorted(names))
+        shown = ",".join(map(quoted_name, sorted(names)[:3])) + (",…" if len(names) > 3 else "")
+        warnings.warn(
+            f"left out, they look {what}: {listed} (to use them: --keep {shown!r})"
+            if what.startswith("like")
+            else f"left out, they are {what}: {listed} (to use them: --keep {shown!r})",
+            SqlbnWarning,
+            stacklevel=2,
+        )
+
+
+def _supported(profiles: list[ColumnProfile]) -> list[ColumnProfile]:
+    for profile in profiles:
+        if profile.group == "other":
+            warnings.warn(
+                f"left out: {profile.name} has type {profile.sql_type[:60]}, which cannot be an "
+                "attribute (cast it in a view or with --query)",
+                SqlbnWarning,
+                stacklevel=2,
+            )
+    return [p for p in profiles if p.group != "other"]
+
+
+def _ranges(session: Session, source: Source, profiles: Sequence[ColumnProfile]) -> int:
+    columns = []
+    for p in profiles:
+        # Compared in the engine: not every type has a Python value.
+        value = p.value_sql(session.row_engine.dialect)
+        low, high = f"min({value})", f"max({value})"
+        spread = f"TRY_CAST({high} AS HUGEINT) - TRY_CAST({low} AS HUGEINT)"
+        columns.append(
+            {
+                "value": value,
+                "single": "NULL" if p.group == "text" else f"{low} = {high}",
+                "spread": spread if p.group == "integer" else "NULL",
+            }
+        )
+    found = session.row_engine.row(
+        render("encode/profile", columns=columns, relation=source.relation, where=source.where_sql)
+    )
+    for i, profile in enumerate(profiles):
+        present, single, spread = found[1 + 3 * i : 4 + 3 * i]
+        profile.present, profile.single, profile.spread = int(present), bool(single), spread
+    return int(found[0])
+
+
+def _distinct_counts(
+    session: Session, source: Source, profiles: list[ColumnProfile], rows: int
+) -> None:
+    """Fill in `distinct` where a decision hangs on it: exact near a limit, else an estimate."""
+    open_cases = [p for p in profiles if p.present and _needs_distinct(p)]
+    if not open_cases:
+        return
+    dialect = session.row_engine.dialect
+    for block in in_blocks(open_cases):
+        estimates = session.row_engine.row(
+            render(
+                "encode/distinct_estimates",
+                values=[p.value_sql(dialect) for p in block],
+                relation=source.relation,
+                where=source.where_sql,
+            )
+        )
+        for profile, estimate in zip(block, estimates, strict=True):
+            profile.distinct = int(estimate)
+    doubtful = [p for p in open_cases if _in_doubt(p, rows)]
+    _count_few(session, source, [p for p in doubtful if (p.distinct or 0) <= IDENTIFIER_VALUES])
+    for profile in (p for p in doubtful if (p.distinct or 0) > IDENTIFIER_VALUES):
+        sql = render(
+            "encode/distinct_count",
+            value=profile.value_sql(dialect),
+            relation=source.relation,
+            where=source.where_sql,
+        )
+        profile.distinct = int(session.row_engine.row(sql)[0])
+
+
+def _count_few(session: Session, source: Source, profiles: Sequence[ColumnProfile]) -> None:
+    """Exact numbers of distinct values where they are few: many columns in one scan."""
+    dialect = session.row_engine.dialect
+    for block in in_blocks(profiles):
+        items = ", ".join(dialect.count_few(p.value_sql(dialect)) for p in block)
+        for profile, distinct in zip(
+            block, session.row_engine.row(source.select(items)), strict=True
+        ):
+            profile.distinct = int(distinct)
+
+
+def _needs_distinct(profile: ColumnProfile) -> bool:
+    if profile.group == "integer":
+        return profile.spread is None or profile.spread >= MAX_CATEGORICAL_INTEGERS
+    return profile.group == "text"
+
+
+def _in_doubt(profile: ColumnProfile, rows: int) -> bool:
+    distinct = profile.distinct or 0
+    if distinct <= MAX_CATEGORICAL_INTEGERS * (1 + _DOUBT) + 8:
+        return True
+    large = distinct > IDENTIFIER_VALUES * (1 - _DOUBT)
+    return large and distinct > rows * (IDENTIFIER_SHARE - _DOUBT)
+
+
+def _kind(profile: ColumnProfile, choices: Choices) -> Kind:
+    if profile.name in choices.categorical:
+        return "categorical"
+    if profile.name in choices.numeric:
+        if profile.group in ("text", "boolean"):
+            raise ColumnError(
+                f"--numeric {profile.name}: the column is {profile.sql_type}, not a number; "
+                "cast it with --query or leave it categorical"
+            )
+        return "numeric"
+    if profile.group in ("text", "boolean"):
+        return "categorical"
+    if profile.group == "integer":
+        few = profile.distinct is None or profile.distinct <= MAX_CATEGORICAL_INTEGERS
+        return "categorical" if few else "numeric"
+    return "numeric"
+
+
+def _is_constant(profile: ColumnProfile, rows: int) -> bool:
+    if profile.present == 0:
+        return True
+    if profile.present < rows:
+        return False
+    if profile.group == "text":
+        return profile.distinct == 1
+    return profile.single
+
+
+def _is_identifier(profile: ColumnProfile, rows: int) -> bool:
+    """Text or whole numbers nearly all different.
+
+    Not floats, decimals or times: a measured quantity is nearly always different from row to row
+    (every column of ringnorm and twonorm is), and says a lot.
+    """
+    if profile.group not in ("text", "integer") or profile.distinct is None:
+        return False
+    return profile.distinct > IDENTIFIER_VALUES and profile.distinct > IDENTIFIER_SHARE * rows

@@ -1,0 +1,251 @@
+"""Rows of every value of a column and every class: what supervised partitions are found from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.data import Source
+from sqlbn.data.value_types import numeric_axis
+from sqlbn.encoding.codebook import (
+    Codebook,
+    categories_join_sql,
+    code_sql,
+    column_sql,
+)
+from sqlbn.encoding.discretise.equal_frequency import learn_cuts
+from sqlbn.encoding.discretise.modl import elementary_cells
+from sqlbn.encoding.profile import ColumnProfile
+from sqlbn.encoding.weights import Weights
+from sqlbn.engines import Session
+from sqlbn.engines.dialects import Dialect
+from sqlbn.engines.sql import render
+
+Array = npt.NDArray[Any]
+
+# From so many cells of equal frequency on an optimisation gains nothing by more of them.
+MOST_CELLS = 100_000
+# The share of the memory limit that the counts of one column may take.
+_MEMORY_SHARE = 0.2
+# A value and a class: in the engine's hash table, sorted, and fetched.
+_BYTES_A_PAIR = 64
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """The rows that are trained on, each with the code of its class.
+
+    `classes` is the relation in which many classes are looked up.
+    """
+
+    session: Session
+    source: Source
+    class_book: Codebook
+    classes: str
+    weights: Weights | None
+    rows: int
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.class_book.n_values
+
+    def statement(self, value: str, joins: Sequence[str] = ()) -> str:
+        """Rows as (value, class, weight), for an expression over the alias `i` and some joins."""
+        target, dialect = column_sql("i", self.class_book.name), self.session.row_engine.dialect
+        items = [
+            {"code": value, "alias": "value"},
+            {"code": code_sql(self.class_book, target, "dy", dialect=dialect), "alias": "class"},
+        ]
+        if self.weights is not None:
+            items.append({"code": self.weights.value_sql("i"), "alias": "w"})
+        listed = list(joins)
+        if self.class_book.is_joined_in(dialect):
+            listed.append(
+                categories_join_sql(self.class_book, target, self.classes, "dy", dialect=dialect)
+            )
+        relation = self.source.filtered_relation
+        return render("encode/encode", items=items, joins=listed, relation=relation)
+
+    def counts_statement(self, value: str, joins: Sequence[str] = ()) -> str:
+        """The counts (value, class, n) of an expression."""
+        total = "sum(w)" if self.weights is not None else "count(*)"
+        return render("encode/value_classes", total=total, labelled=self.statement(value, joins))
+
+    def numeric_sql(self, profile: ColumnProfile) -> str:
+        """A quantity as the expression that its intervals are found on; NaN is missing."""
+        dialect = self.session.row_engine.dialect
+        axis = numeric_axis(column_sql("i", profile.name), profile.sql_type, dialect)
+        return f"(CASE WHEN NOT {dialect.is_nan(axis)} THEN {axis} END)"
+
+    def zeros(self, *shape: int) -> Array:
+        """Counts of nothing: whole numbers unless rows have weights."""
+        return np.zeros(shape, np.int64 if self.weights is None else np.float64)
+
+    @property
+    def most_cells(self) -> int:
+        """Cells that an array of counts by class may have."""
+        room = _MEMORY_SHARE * self.session.memory_bytes / (8 * self.n_classes)
+        return max(1000, min(MOST_CELLS, int(room)))
+
+    @property
+    def most_groupable(self) -> int:
+        """Categories whose counts by class may be an array."""
+        return int(_MEMORY_SHARE * self.session.memory_bytes / (8 * self.n_classes))
+
+
+@dataclass(frozen=True)
+class ValueClasses:
+    """Counts (cells, classes) of a quantity's cells in order, each up to its `uppers`.
+
+    `missing` are the counts by class of the rows without a value. A cell is a distinct value, or
+    where these are too many (`coarse`) an interval that holds several.
+    """
+
+    uppers: Array
+    counts: Array
+    missing: Array
+    coarse: bool = False
+
+    @property
+    def some_present(self) -> bool:
+        """Whether a row has a value."""
+        return len(self.counts) > 0
+
+    @property
+    def some_missing(self) -> bool:
+        """Whether a row has no value."""
+        return bool((self.missing > 0).any())
+
+    def parts(self, bounds: Sequence[int]) -> Array:
+        """Counts of the intervals that begin at the cells in `bounds`; missing values last."""
+        starts = [0, *bounds] if len(self.counts) else []
+        found = np.add.reduceat(self.counts, starts) if starts else self.counts
+        return np.concatenate([found, self.missing[None, :]]) if self.some_missing else found
+
+
+def numeric_counts(
+    rows: Labelled, profiles: Sequence[ColumnProfile]
+) -> Iterator[tuple[ColumnProfile, ValueClasses]]:
+    """The counts of quantities, one column after the other.
+
+    A statement a column. Where its values by class would take too much memory, cells of equal
+    frequency in a sample are counted instead: row by row, or where rows lie in another lake by a
+    statement there.
+    """
+    too_many = _too_many(rows, profiles)
+    session, source, most = rows.session, rows.source, rows.most_cells
+    bounds = learn_cuts(session, source, rows.rows, too_many, most, rows.weights)
+    for profile in profiles:
+        if profile.name in bounds:
+            count = _streamed if session.row_engine.is_here else _looked_up
+            yield profile, count(rows, profile, np.array(bounds[profile.name]))
+        else:
+            yield profile, _grouped(rows, profile)
+
+
+def _too_many(rows: Labelled, profiles: Sequence[ColumnProfile]) -> list[ColumnProfile]:
+    """The columns whose values are too many to be counted one by one."""
+    most = _MEMORY_SHARE * rows.session.memory_bytes / _BYTES_A_PAIR
+    if rows.rows <= most or not profiles:
+        return []
+    source = rows.source
+    row_engine = rows.session.row_engine
+    estimates = row_engine.row(
+        render(
+            "encode/distinct_estimates",
+            values=[p.value_sql(row_engine.dialect) for p in profiles],
+            relation=source.relation,
+            where=source.where_sql,
+        )
+    )
+    return [
+        profile
+        for profile, distinct in zip(profiles, estimates, strict=True)
+        if min(rows.rows, int(distinct) * rows.n_classes) > most
+    ]
+
+
+def _grouped(rows: Labelled, profile: ColumnProfile) -> ValueClasses:
+    """Counts of the distinct values, or of cells of equal frequency where these are many."""
+    found = rows.session.row_engine.arrays(rows.counts_statement(rows.numeric_sql(profile)))
+    absent = np.ma.getmaskarray(found["value"])
+    classes, n = found["class"].astype(np.int64), found["n"]
+    missing = rows.zeros(rows.n_classes)
+    missing[classes[absent]] = n[absent]
+    values, classes, n = np.ma.getdata(found["value"])[~absent], classes[~absent], n[~absent]
+    if len(values) == 0:
+        return ValueClasses(values, rows.zeros(0, rows.n_classes), missing)
+    new = np.concatenate(([True], values[1:] != values[:-1]))
+    place = np.cumsum(new) - 1
+    bounds = elementary_cells(np.bincount(place, weights=n), rows.most_cells)
+    counts = rows.zeros(len(bounds) - 1, rows.n_classes)
+    np.add.at(counts, (np.searchsorted(bounds, place, side="right") - 1, classes), n)
+    coarse = len(bounds) <= place[-1] + 1
+    return ValueClasses(values[new][bounds[1:] - 1], counts, missing, coarse)
+
+
+def _streamed(rows: Labelled, profile: ColumnProfile, cuts: Array) -> ValueClasses:
+    """Counts of given cells, from all rows in batches."""
+    counts = rows.zeros(len(cuts) + 1, rows.n_classes)
+    missing = rows.zeros(rows.n_classes)
+    with rows.session.row_engine.batches(rows.statement(rows.numeric_sql(profile))) as reader:
+        for batch in reader:
+            values = batch.column("value").to_numpy(zero_copy_only=False)
+            classes = batch.column("class").to_numpy(zero_copy_only=False).astype(np.int64)
+            n = batch.column("w").to_numpy() if rows.weights is not None else np.ones_like(classes)
+            absent = np.isnan(values)
+            np.add.at(missing, classes[absent], n[absent])
+            cells = np.searchsorted(cuts, values[~absent], side="left")
+            np.add.at(counts, (cells, classes[~absent]), n[~absent])
+    return _of_cells(cuts, counts, missing)
+
+
+def _of_cells(cuts: Array, counts: Array, missing: Array) -> ValueClasses:
+    if not counts.any():
+        return ValueClasses(np.zeros(0), counts[:0], missing)
+    return ValueClasses(np.append(cuts, np.inf), counts, missing, coarse=True)
+
+
+def _looked_up(rows: Labelled, profile: ColumnProfile, cuts: Array) -> ValueClasses:
+    """Counts of given cells, by a statement that halves the list of cuts for every row."""
+    import pyarrow as pa
+
+    session, table = rows.session, rows.session.fresh_name("cuts")
+    session.create_table(table, {"cuts": pa.array([cuts.tolist()], pa.list_(pa.float64()))})
+    try:
+        labelled = cells_sql(
+            rows.statement(rows.numeric_sql(profile)), table, len(cuts), session.row_engine.dialect
+        )
+        total = "sum(w)" if rows.weights is not None else "count(*)"
+        found = session.row_engine.arrays(
+            render("encode/value_classes", total=total, labelled=labelled)
+        )
+    finally:
+        session.row_engine.take_back(table)
+        session.execute(f"DROP TABLE {table}")
+    counts, missing = rows.zeros(len(cuts) + 1, rows.n_classes), rows.zeros(rows.n_classes)
+    absent = np.ma.getmaskarray(found["value"])
+    cells, classes = np.ma.getdata(found["value"]).astype(np.int64), found["class"].astype(np.int64)
+    missing[classes[absent]] = found["n"][absent]
+    counts[cells[~absent], classes[~absent]] = found["n"][~absent]
+    return _of_cells(cuts, counts, missing)
+
+
+def cells_sql(labelled: str, table: str, n_cuts: int, dialect: Dialect) -> str:
+    """Rows (value, …) with the number of cuts below the value in its place.
+
+    The one row of the table has the list of cuts; every step doubles how close the place is known.
+    """
+    sql = f"SELECT r.*, t.cuts, 0 AS place FROM ({labelled}) AS r CROSS JOIN {table} AS t"
+    for bit in reversed(range(n_cuts.bit_length())):
+        step = 1 << bit
+        is_past = f"{dialect.nth('cuts', f'(place + {step})')} < value"
+        further = f"place + CASE WHEN {is_past} THEN {step} ELSE 0 END AS place"
+        sql = f"SELECT {dialect.without(['place'])}, {further} FROM ({sql})"
+    cell = "CASE WHEN value IS NOT NULL THEN place END AS value"
+    return f"SELECT {dialect.without(['value', 'cuts', 'place'])}, {cell} FROM ({sql})"

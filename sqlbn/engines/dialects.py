@@ -1,0 +1,211 @@
+"""What engines spell differently in the SQL that runs over rows. Quotes and types: `engines/`.
+
+Statements are written for DuckDB. What another engine cannot read is asked of a dialect, one method
+a difference, so that a statement exists once for all engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlbn.engines.sql import literal, literals
+
+
+class Dialect:
+    """DuckDB's own spelling; others say what differs."""
+
+    name = "duckdb"
+    # Categories that are looked up by an expression; more of them are joined.
+    inline_categories = 1000
+    # Whether there are lists of values, to be looked up by place.
+    has_lists = True
+
+    def try_cast(self, value: str, kind: str) -> str:
+        """A value as another type; NULL where it cannot be."""
+        return f"TRY_CAST({value} AS {kind})"
+
+    def is_nan(self, value: str) -> str:
+        """Whether a DOUBLE is NaN, also where the engine believes that it cannot be.
+
+        Writers leave NaN out of a Parquet file's statistics, and DuckDB 2.0 takes isnan(x) for
+        false where the statistics show finite bounds. It does not see through even().
+        """
+        return f"isnan(even({value}))"
+
+    def is_missing(self, value: str, sql_type: str) -> str:
+        """Whether there is no number on the axis of a numeric column of that type.
+
+        NaN sorts above every number, but it is a missing value.
+        """
+        return f"{value} IS NULL OR {self.is_nan(value)}"
+
+    def is_infinite(self, value: str) -> str:
+        """Whether a DOUBLE is infinite."""
+        return f"isinf({value})"
+
+    def list(self, items: Sequence[str]) -> str:
+        """A list of values of one type."""
+        return f"[{', '.join(items)}]"
+
+    def count_few(self, value: str) -> str:
+        """The number of distinct values of which there are few."""
+        return f"count(DISTINCT {value})"
+
+    def unfolded(self, items: Sequence[str]) -> str:
+        """A row for every item of a list."""
+        return f"unnest({self.list(items)})"
+
+    def item(self, listed: str, place: str) -> str:
+        """The item of a list at a place, the first at 0."""
+        return self.nth(listed, f"{place} + 1")
+
+    def nth(self, listed: str, place: str) -> str:
+        """The item of a list at a place, the first at 1; NULL past the end."""
+        return f"{listed}[{place}]"
+
+    def numbers(self, count: int, name: str) -> str:
+        """A relation of the whole numbers from 1 on, in a column of that name."""
+        return f"range(1, {count + 1}) AS t({name})"
+
+    def greatest(self, items: Sequence[str]) -> str:
+        """The largest of some values that are not NULL."""
+        return f"greatest({', '.join(items)})"
+
+    def least(self, items: Sequence[str]) -> str:
+        """The smallest of some values that are not NULL."""
+        return f"least({', '.join(items)})"
+
+    def without(
+        self, columns: Sequence[str], relation: str | None = None, among: Sequence[str] = ()
+    ) -> str:
+        """All columns but some; `among` has all, or more, where a dialect has to list them."""
+        everything = f"{relation}.*" if relation else "*"
+        return f"{everything} EXCLUDE ({', '.join(columns)})" if columns else everything
+
+    def xor(self, one: str, other: str) -> str:
+        """Bits in which two whole numbers differ."""
+        return f"xor({one}, {other})"
+
+    def times(self, number: str, factor: int, word: int) -> str:
+        """A product of whole numbers below 2^32, modulo a power of two."""
+        return f"({number} * {factor}) % {word}"
+
+    def place_of_text(self, value: str, texts: Sequence[str]) -> str:
+        """The place of a text among different ones, the first at 0; NULL where it is none."""
+        return f"enum_code(TRY_CAST({value} AS ENUM({literals(texts)})))"
+
+    def microseconds(self, column: str) -> str:
+        """A date or a moment as a DOUBLE: microseconds since 1970; NULL where it is none."""
+        moment = f"TRY_CAST({column} AS TIMESTAMP)"
+        far = f"CASE WHEN {moment} > TIMESTAMP '1970-01-01' THEN 'inf' ELSE '-inf' END::DOUBLE"
+        return f"CASE WHEN isinf({moment}) THEN {far} ELSE epoch_us({moment})::DOUBLE END"
+
+    def microseconds_of_day(self, column: str) -> str:
+        """A time of day as a DOUBLE: microseconds since midnight; NULL where it is none."""
+        return f"epoch_us(TRY_CAST({column} AS TIME))::DOUBLE"
+
+    def double(self, number: float) -> str:
+        """A DOUBLE that is written down."""
+        return literal(number)
+
+    def cut(self, bound: float, sql_type: str) -> str:
+        """A bound on the axis of a numeric column of that type."""
+        return literal(bound)
+
+    def two_highest(self, value: str, rank: str) -> str:
+        """The values at the two highest ranks of a group, as a list."""
+        if value == rank:
+            return f"max({rank}, 2)"
+        return f"arg_max({value}, {rank}, 2)"
+
+    def any_value(self, value: str) -> str:
+        """The value of a group whose rows all have the same."""
+        return f"any_value({value})"
+
+    def exp(self, value: str) -> str:
+        """The exponential of a number that may be far below 0."""
+        return f"exp({value})"
+
+    def row_identity(self, keys: Sequence[str], columns: Sequence[str]) -> str:
+        """What tells rows apart that differ; `keys` are their `columns` packed into few."""
+        return "row_number() OVER ()"
+
+    def lead(self, value: str, window: str, order: str) -> str:
+        """The value of the next row; `window` has that order, and a frame."""
+        return f"lead({value}) OVER {window}"
+
+
+class SparkDialect(Dialect):
+    """Spark SQL from 4.2 on."""
+
+    name = "spark"
+    # A CASE is gone through from its beginning; a broadcast join is not.
+    inline_categories = 64
+
+    def is_nan(self, value: str) -> str:
+        return f"isnan({value})"
+
+    def is_infinite(self, value: str) -> str:
+        return f"(abs({value}) = {literal(float('inf'))})"
+
+    def list(self, items: Sequence[str]) -> str:
+        return f"array({', '.join(items)})"
+
+    def count_few(self, value: str) -> str:
+        # Several DISTINCT in one statement would copy every row for each of them.
+        return f"size(collect_set({value}))"
+
+    def unfolded(self, items: Sequence[str]) -> str:
+        return f"explode({self.list(items)})"
+
+    def item(self, listed: str, place: str) -> str:
+        return f"get({listed}, CAST({place} AS INTEGER))"
+
+    def nth(self, listed: str, place: str) -> str:
+        return f"get({listed}, CAST({place} AS INTEGER) - 1)"
+
+    def greatest(self, items: Sequence[str]) -> str:
+        return items[0] if len(items) == 1 else super().greatest(items)
+
+    def least(self, items: Sequence[str]) -> str:
+        return items[0] if len(items) == 1 else super().least(items)
+
+    def without(
+        self, columns: Sequence[str], relation: str | None = None, among: Sequence[str] = ()
+    ) -> str:
+        everything = f"{relation}.*" if relation else "*"
+        return f"{everything} EXCEPT ({', '.join(columns)})" if columns else everything
+
+    def xor(self, one: str, other: str) -> str:
+        return f"({one} ^ {other})"
+
+    def times(self, number: str, factor: int, word: int) -> str:
+        # Whole numbers are signed here: in two halves no product reaches 2^63.
+        high, low = divmod(factor, 2**16)
+        return f"((({number} * {high}) % {word}) * 65536 + {number} * {low}) % {word}"
+
+    def place_of_text(self, value: str, texts: Sequence[str]) -> str:
+        cases = " ".join(f"WHEN {literal(text)} THEN {i}" for i, text in enumerate(texts))
+        return f"CASE {value} {cases} END"
+
+    def microseconds(self, column: str) -> str:
+        return f"CAST(unix_micros(TRY_CAST({column} AS TIMESTAMP)) AS DOUBLE)"
+
+    def microseconds_of_day(self, column: str) -> str:
+        midnight = "TIME '00:00:00'"
+        return f"CAST(time_diff('MICROSECOND', {midnight}, TRY_CAST({column} AS TIME)) AS DOUBLE)"
+
+    def two_highest(self, value: str, rank: str) -> str:
+        return f"max_by({value}, {rank}, 2)"
+
+    def row_identity(self, keys: Sequence[str], columns: Sequence[str]) -> str:
+        # Numbers would need all rows in one place.
+        return keys[0] if len(keys) == 1 else f"struct({', '.join(keys)})"
+
+    def lead(self, value: str, window: str, order: str) -> str:
+        # A frame is refused here.
+        return f"lead({value}) OVER (ORDER BY {order})"
+
+
+DUCKDB = Dialect()
+SPARK = SparkDialect()

@@ -1,0 +1,129 @@
+"""Where the rows are: the one interface through which every pass reads them.
+
+A model's tables always lie in the DuckDB of the engine; the rows lie in a lake. What a pass brings
+back from it are counts, sums and samples. DuckDB is its own lake, Spark is another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy.typing as npt
+
+from sqlbn.engines.dialects import Dialect
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Arrays = dict[str, npt.NDArray[Any]]
+
+# The column that numbers kept rows where a lake does not number them by itself.
+ROW_NUMBER = "__sqlbn_row_number"
+# Rows of one source that are numbered in one place.
+_ROWS_A_PIECE = 2**20
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The order in which a query's rows get their numbers, from 0: expressions over its columns.
+
+    `pieces` never fall along that order. Rows of one piece are sorted in one place, so there should
+    be many pieces, but not too many to be counted one by one.
+    """
+
+    order: tuple[str, ...]
+    pieces: tuple[str, ...]
+
+    @classmethod
+    def by(cls, column: str) -> Numbering:
+        """The order of a column of whole numbers that has few gaps."""
+        return cls((column,), (f"{column} // {_ROWS_A_PIECE}",))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Rows that a pass left for later ones: a relation, its file if it is one, and the expression
+    that numbers its rows from 0 in the order they had (None: they have no number)."""
+
+    relation: str
+    scratch: Path | None = None
+    row_number: str | None = None
+
+
+class RowEngine(Protocol):
+    """Runs statements over rows; their text is DuckDB's, with the dialect's expressions.
+
+    A statement may name tables of the model's database, such as lookup tables to join with: they
+    are small, and the lake gets them by itself.
+    """
+
+    dialect: Dialect
+    # Whether rows are read on this machine: from files written here, in a stream, in its memory.
+    is_here: bool
+    # Cells that a block of counts may have.
+    block_cells: int
+    # Blocks that one statement counts.
+    blocks_at_once: int
+    # Joins that one statement should have.
+    joins_at_once: int
+    # Whether it is better to keep what was joined than to join it again.
+    joins_once: bool
+    # Whether kept rows are numbered in the order of their query whoever asks for it.
+    numbers_rows: bool
+    # Whether predictions come out in the order of the rows.
+    keeps_order: bool
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """All rows of a small result."""
+
+    def row(self, sql: str) -> tuple[Any, ...]:
+        """The one row of an aggregate."""
+
+    def arrays(self, sql: str) -> Arrays:
+        """A result as one numpy array a column; NULLs are masked."""
+
+    def all_arrays(self, statements: Sequence[str]) -> Iterator[Arrays]:
+        """Several results of which none needs another, in the order of the statements."""
+
+    def arrow(self, sql: str) -> pa.Table:
+        """A result as an Arrow table."""
+
+    def batches(self, sql: str) -> AbstractContextManager[pa.RecordBatchReader]:
+        """A result as a stream of Arrow batches, for what may not fit in memory."""
+
+    def brought(self, sql: str) -> AbstractContextManager[str]:
+        """A result as a relation of the model's database, to select from once."""
+
+    def keep(
+        self, statement: str, stem: str, size: int = 0, numbering: Numbering | None = None
+    ) -> Kept:
+        """The rows of a query, of about so many bytes, kept for later passes.
+
+        With a `numbering` they have a number each, without gaps, in the column `ROW_NUMBER`; it is
+        for lakes that do not number rows by themselves.
+        """
+
+    def forget(self, kept: Kept) -> None:
+        """Free what kept rows take."""
+
+    def take_back(self, table: str) -> None:
+        """Forget a table of the model's database that statements have named; it is dropped next."""
+
+    def joins_as_written(self) -> AbstractContextManager[None]:
+        """Keep the order of joins: in scoring it is known."""
+
+    def in_order(self, already: bool) -> AbstractContextManager[None]:
+        """Keep the rows of a source in order that several threads would mix up."""
+
+    def check_target(self, out: str) -> None:
+        """An error where rows cannot be written to such a path; before the work."""
+
+    def write(self, sql: str, out: str) -> int:
+        """The rows of a query as Parquet or CSV; how many they were."""
+
+    def close(self) -> None:
+        """Free everything."""

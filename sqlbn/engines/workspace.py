@@ -1,0 +1,62 @@
+"""The tables of a model while it is being made or used: a schema in an engine's own database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlbn.engines import Session
+from sqlbn.engines.sql import identifier, qualified
+
+
+class Workspace:
+    """A private schema that later is copied into a store, or was copied out of one."""
+
+    def __init__(self, session: Session, weighted: bool = False) -> None:
+        self.session = session
+        # What messages call the model; of a stored one also where it lies.
+        self.label = "the model"
+        self.schema = session.fresh_name("model")
+        self.n_type = "DOUBLE" if weighted else "BIGINT"
+        session.execute(f"CREATE SCHEMA {identifier(self.schema)}")
+
+    @property
+    def prefix(self) -> str:
+        """The quoted name of the schema."""
+        return qualified("memory", self.schema)
+
+    def table(self, name: str) -> str:
+        """The quoted, full name of a table."""
+        return f"{self.prefix}.{identifier(name)}"
+
+    def create(self, name: str, columns: str) -> None:
+        """An empty table."""
+        self.session.execute(f"CREATE TABLE {self.table(name)} ({columns})")
+
+    def fill(self, name: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+        """A new table with these rows."""
+        import pyarrow as pa
+
+        self.create(name, columns)
+        if not rows:
+            return
+        arrays = [pa.array(list(values)) for values in zip(*rows, strict=True)]
+        view = self.session.register(pa.table(arrays, names=[f"c{i}" for i in range(len(arrays))]))
+        try:
+            self.session.execute(f"INSERT INTO {self.table(name)} SELECT * FROM {view}")
+        finally:
+            self.session.unregister(view)
+
+    def names(self) -> list[str]:
+        """The tables in it, by name."""
+        found = self.session.rows(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory' "
+            f"AND schema_name = '{self.schema}' ORDER BY table_name"
+        )
+        return [row[0] for row in found]
+
+    def drop(self) -> None:
+        """Remove the schema with all its tables."""
+        for name in self.names():
+            self.session.row_engine.take_back(self.table(name))
+        self.session.execute(f"DROP SCHEMA {identifier(self.schema)} CASCADE")

@@ -1,0 +1,217 @@
+"""The attributes that tell most of the class, from as few rows as a bound allows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sqlbn.api import open_for_fit, split_options
+from sqlbn.data import Source
+from sqlbn.data.opening import check_there
+from sqlbn.data.relation import staged
+from sqlbn.data.sampling import WORD, shuffle_sql
+from sqlbn.encoding.encoded import discard
+from sqlbn.encoding.partitions import AUTO
+from sqlbn.encoding.preparing import encode_rows, look, prepare
+from sqlbn.engines import Session
+from sqlbn.engines.progress import ConsoleProgress, Progress
+from sqlbn.engines.workspace import Workspace
+from sqlbn.errors import OptionError
+from sqlbn.evaluation.univariate import DATA_OPTIONS
+from sqlbn.frames import with_target
+from sqlbn.learners.registry import switch
+from sqlbn.options import FitOptions
+from sqlbn.search.blocks import Samples
+from sqlbn.search.bounds import Rule, given_rule
+from sqlbn.search.contest import Contest, Verdict
+from sqlbn.search.measures import Measures
+from sqlbn.starting import opened_engine
+
+# A row is a row: weights would make some count for more than a bound can know.
+RANK_OPTIONS = tuple(option for option in DATA_OPTIONS if option != "weight")
+# Blocks that are copied out of the data at first; where they do not settle it, all rows are read.
+_FIRST_BLOCKS = 32
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """One of the attributes that tell most; `mi` is in nats, by the rows that decided."""
+
+    rank: int
+    attribute: str
+    kind: str
+    mi: float
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The attributes that tell most, and how sure it is that they are these.
+
+    `rows` are those of the sample that decided, of `total_rows`, after so many `checks`;
+    `rows_read` those of all samples.
+    `margin` is by how much the last that is in was ahead of the best that is out, `error` what the
+    bound allowed for it, `delta` the probability spent on it (None without a bound).
+    """
+
+    target: str
+    attributes: tuple[Ranked, ...]
+    candidates: int
+    rows: int
+    rows_read: int
+    total_rows: int
+    checks: int
+    reason: str
+    margin: float | None
+    error: float | None
+    delta: float | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs."""
+        return asdict(self)
+
+
+def rank(
+    data: Any = None,
+    target: Any = None,
+    top: int = 10,
+    *,
+    bound: str | None = None,
+    delta: float | None = None,
+    delta_star: float | None = None,
+    tau: float | None = None,
+    block: int | None = None,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Ranking:
+    """The `top` attributes with the highest mutual information with `target`.
+
+    With a `bound` (normal, hoeffding) it is found from random rows, as few as make sure which
+    attributes these are; their order among themselves is that of the rows read. Cut points and
+    categories come from these rows too. Further `options` are those of `sqlbn.prepare`, but no
+    weight.
+
+    >>> import pyarrow as pa
+    >>> hands = pa.table({"deck": [1, 2] * 20, "suit": ["h", "s", "s", "h"] * 10,
+    ...                   "wins": ["no", "yes"] * 20})
+    >>> [found.attribute for found in rank(hands, "wins", top=1).attributes]
+    ['deck']
+    """
+    data, target = with_target(data, target)
+    for key in options:
+        if key not in RANK_OPTIONS:
+            raise OptionError(f"{switch(key)} is not for rank, which learns no model")
+    if options.get("discretise") == AUTO:
+        raise OptionError("--discretise auto needs a learner; rank takes ef, mdl or modl")
+    if top < 1:
+        raise OptionError(f"--top {top}: give at least 1")
+    rule = given_rule(bound, delta, delta_star, tau, block)
+    settings, chosen = split_options(target, "nb", options)
+    progress = progress or (Progress() if quiet else ConsoleProgress())
+    check_there(settings, data)
+    with opened_engine(settings, progress) as session:
+        source = open_for_fit(session, data, chosen)
+        rows = int(session.row_engine.row(source.select("count(*)"))[0])
+        sample = _sample(session, source, rows, chosen, rule)
+        if sample is not None and rule is not None:  # a decision, and perhaps once more by all rows
+            rule = replace(rule, steps=2)
+        found = _Round(session, chosen, rule, progress, rows)
+        if sample is not None:
+            ranking = found.run(sample, top, is_all=False)
+            if ranking is not None:
+                return ranking
+        ranking = found.run(source, top, is_all=True)
+        assert ranking is not None
+        return ranking
+
+
+def _sample(
+    session: Session, source: Source, rows: int, options: FitOptions, rule: Rule | None
+) -> Source | None:
+    """The first random rows of the data; None where all are read at once."""
+    if rule is None or source.row_key is None or 2 * _FIRST_BLOCKS * rule.block >= rows:
+        return None
+    shuffle = shuffle_sql(source.row_key, session.settings.seed, session.row_engine.dialect)
+    limit = math.ceil(WORD * _FIRST_BLOCKS * rule.block / rows)
+    drawn = source.with_numbers.filtered(f"{shuffle} < {limit}")
+    return staged(session, drawn, options.columns_of(source))
+
+
+class _Round:
+    """A search among the rows of a source; a second one goes on where the first was not sure."""
+
+    def __init__(
+        self,
+        session: Session,
+        options: FitOptions,
+        rule: Rule | None,
+        progress: Progress,
+        total_rows: int,
+    ) -> None:
+        self._session, self._options, self._rule = session, options, rule
+        self._progress, self._total = progress, total_rows
+        self._spent, self._rows_read = 0.0, 0
+
+    def run(self, source: Source, top: int, is_all: bool) -> Ranking | None:
+        """The ranking by these rows; None where more are needed to be sure."""
+        session, progress = self._session, self._progress
+        workspace = Workspace(session)
+        options = self._options if is_all else self._options.of_used_columns()
+        looked = look(session, source, options, progress)
+        prepared = prepare(looked, workspace, options, progress)
+        encoded = encode_rows(session, prepared, progress, numbered=self._rule is not None)
+        # Without a bound all rows are the first sample.
+        rule = self._rule or Rule("normal", tau=1.0, block=encoded.rows)
+        samples = Samples(session, encoded, rule.block)
+        try:
+            with progress.stage("rank", "ranking the attributes", encoded.rows):
+                measures = Measures(session, encoded, samples, progress.advance)
+                contest = Contest(encoded.n_attributes, rule, top)
+                verdict = _decide(measures, contest, is_all)
+        finally:
+            samples.discard()
+            discard(session, encoded)
+            workspace.drop()
+        self._rows_read += measures.rows_read
+        if verdict is None:
+            self._spent += contest.delta_spent
+            return None
+        families = [(i, encoded.class_variable) for i in verdict.winners]
+        told = {f[0]: measures.latest(f) for f in families}
+        order = sorted(told, key=lambda i: (-told[i], i))
+        books = prepared.books
+        decided = math.isfinite(verdict.margin)
+        return Ranking(
+            target=prepared.training.target,
+            attributes=tuple(
+                Ranked(place, books[i].name, books[i].kind, told[i])
+                for place, i in enumerate(order, start=1)
+            ),
+            candidates=len(books),
+            rows=verdict.rows,
+            rows_read=self._rows_read,
+            total_rows=self._total,
+            checks=verdict.checks,
+            reason=verdict.reason if self._rule is not None else "exhausted",
+            margin=verdict.margin if decided else None,
+            error=verdict.error if decided and self._rule is not None else None,
+            delta=self._spent + verdict.delta if self._rule is not None else None,
+        )
+
+
+def _decide(measures: Measures, contest: Contest, is_all: bool) -> Verdict | None:
+    """Look at larger and larger samples; None where the last leaves it open and is not all."""
+    d = contest.n_candidates
+    families = [(i, d) for i in range(d)]
+    level = 0
+    while True:
+        measures.need(level, [families[i] for i in np.flatnonzero(contest.alive)])
+        last = measures.is_all(level)
+        estimates = measures.estimates(level, families)
+        verdict = contest.check(measures.rows(level), estimates, exhausted=last and is_all)
+        if verdict is not None or last:
+            return verdict
+        level = measures.next_level(level, contest.next_look)

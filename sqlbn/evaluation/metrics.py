@@ -1,0 +1,231 @@
+"""The positive class: whose AUC, aoPRC and Matthews correlation are given."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlbn.data import Source
+from sqlbn.encoding.books import learn_classes
+from sqlbn.encoding.weights import check_weights
+from sqlbn.engines import Session
+from sqlbn.errors import OptionError
+from sqlbn.evaluation.ranking import RANKINGS, Ranking, pooled_rankings
+from sqlbn.models.losses import against_rest, matthews
+from sqlbn.options import FitOptions
+
+
+@dataclass
+class Sums:
+    """Weighted sums over rows that losses are made of; they add up from part to part."""
+
+    squared: float = 0.0
+    log_loss: float = 0.0
+    brier: float = 0.0
+
+
+class _Loss:
+    """A loss by its name; NaN where it was not asked for, or there is none."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, evaluation: Evaluation | None, owner: type) -> float:
+        if evaluation is None:
+            raise AttributeError(self._name)
+        return evaluation.losses.get(self._name, math.nan)
+
+
+@dataclass
+class Evaluation:
+    """Losses of predictions whose truth is known: `losses`, and each by its name.
+
+    `confusion[i][j]` is the weight of rows of class i that were predicted as class j. Rows whose
+    class the training rows did not have, or that have none, are `skipped`. `positive` is the class
+    that `auc`, `aoprc` and `mcc` are about: the one asked for, of two the rarer; None: all.
+    `ranking` is None where nobody asked for it.
+    """
+
+    classes: tuple[str, ...]
+    confusion: list[list[float]] = field(default_factory=list)
+    rows: int = 0
+    skipped: int = 0
+    positive: str | None = None
+    ranking: Ranking | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    _sums: Sums = field(default_factory=Sums, repr=False)
+
+    rmse = _Loss()
+    zero_one = _Loss()
+    log_loss = _Loss()
+    brier = _Loss()
+    mcc = _Loss()
+    accuracy = _Loss()
+    auc = _Loss()
+    aoprc = _Loss()
+
+    @property
+    def weight(self) -> float:
+        """Total weight of the rows; their number where there are no weights."""
+        return math.fsum(map(math.fsum, self.confusion))
+
+    @property
+    def losses(self) -> dict[str, float]:
+        """Every loss by its name; NaN where there was no row."""
+        found = self._losses()
+        if self.ranking is not None:
+            found |= {"auc": self.ranking.auc, "aoprc": self.ranking.aoprc}
+        return found
+
+    def _losses(self) -> dict[str, float]:
+        total = self.weight
+        if not total:
+            return dict.fromkeys(LOSSES, math.nan)
+        correct = math.fsum(self.confusion[i][i] for i in range(len(self.classes)))
+        return {
+            "rmse": math.sqrt(self._sums.squared / total),
+            "zero_one": (total - correct) / total,
+            "log_loss": self._sums.log_loss / total,
+            "brier": self._sums.brier / total,
+            "mcc": matthews(self._judged_confusion()),
+            "accuracy": correct / total,
+        }
+
+    def _judged_confusion(self) -> list[list[float]]:
+        """Of more than two classes the positive one against the rest, where there is one."""
+        if self.positive not in self.classes or len(self.classes) <= 2:
+            return self.confusion
+        return against_rest(self.confusion, self.classes.index(self.positive))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs: plain lists, numbers and text; None where a loss is NaN."""
+        return {
+            **without_nan(self.losses),
+            "rows": self.rows,
+            "rows_skipped": self.skipped,
+            "positive": self.positive,
+            "classes": list(self.classes),
+            "confusion": self.confusion,
+            "seconds": {k: round(v, 4) for k, v in self.seconds.items()},
+        }
+
+
+LOSSES = ("rmse", "zero_one", "log_loss", "brier", "mcc", "accuracy")
+MEASURES = (*LOSSES, *RANKINGS)
+# Those that are about one class where there is a positive one.
+OF_POSITIVE = ("auc", "aoprc", "mcc")
+HIGHER_IS_BETTER = ("mcc", "accuracy", "auc")
+
+
+def check_measure(name: str) -> None:
+    """An error that lists the names there are."""
+    if name not in MEASURES:
+        raise OptionError(f"--measure {name}: choose one of {', '.join(MEASURES)}")
+
+
+def without_nan(losses: dict[str, float]) -> dict[str, float | None]:
+    """Losses for JSON, which has no NaN."""
+    return {name: None if math.isnan(value) else value for name, value in losses.items()}
+
+
+def from_sums(
+    classes: tuple[str, ...],
+    sums: Sequence[tuple[Any, ...]],
+    seconds: float,
+    positive: str | None = None,
+) -> Evaluation:
+    """An evaluation from the rows of `sql/losses.sql`."""
+    n = len(classes)
+    result = Evaluation(classes, [[0.0] * n for _ in range(n)], seconds={"predict": seconds})
+    result.positive = positive
+    sums_of: tuple[list[float], list[float], list[float]] = ([], [], [])
+    for y, predicted, weight, *losses, rows in sums:
+        if y >= n:
+            result.skipped += rows
+            continue
+        result.confusion[y][predicted] += weight
+        result.rows += rows
+        for column, value in zip(sums_of, losses, strict=True):
+            column.append(value)
+    result._sums = Sums(*map(math.fsum, sums_of))
+    return result
+
+
+def pooled(parts: Sequence[Evaluation]) -> Evaluation:
+    """One evaluation of all rows of several; classes may differ from part to part.
+
+    Rankings are means by the weight of the rows.
+    """
+    classes = tuple(sorted({c for part in parts for c in part.classes}))
+    place = {c: i for i, c in enumerate(classes)}
+    result = Evaluation(classes, [[0.0] * len(classes) for _ in classes])
+    for part in parts:
+        for i, row in enumerate(part.confusion):
+            for j, weight in enumerate(row):
+                result.confusion[place[part.classes[i]]][place[part.classes[j]]] += weight
+        result.rows += part.rows
+        result.skipped += part.skipped
+        for name, taken in part.seconds.items():
+            result.seconds[name] = result.seconds.get(name, 0.0) + taken
+    result._sums = Sums(
+        math.fsum(p._sums.squared for p in parts),
+        math.fsum(p._sums.log_loss for p in parts),
+        math.fsum(p._sums.brier for p in parts),
+    )
+    known = {p.positive for p in parts} - {None}
+    result.positive = known.pop() if len(known) == 1 else None
+    rankings = [p.ranking for p in parts if p.ranking is not None]
+    result.ranking = pooled_rankings(rankings) if len(rankings) == len(parts) else None
+    return result
+
+
+_MOST_NAMED = 20
+
+
+def asked_class(positive: object) -> str | None:
+    """A class as models name it, which is text.
+
+    >>> asked_class(True), asked_class(1), asked_class("yes"), asked_class(None)
+    ('true', '1', 'yes', None)
+    """
+    if positive is None:
+        return None
+    return str(positive).lower() if isinstance(positive, bool) else str(positive)
+
+
+def positive_class(
+    asked: str | None, classes: Sequence[str], counts: Sequence[float]
+) -> str | None:
+    """The class that was asked for, else the rarer of two (the second where they are even).
+
+    None where there are more than two and none was asked for: figures are means over all.
+    """
+    if asked is not None:
+        check_class(asked, classes)
+        return asked
+    if len(classes) != 2:
+        return None
+    return classes[0] if counts[0] < counts[1] else classes[1]
+
+
+def check_class(asked: str, classes: Sequence[str]) -> None:
+    """An error that lists the classes where one is asked for that is not there."""
+    if asked not in classes:
+        named = ", ".join(map(repr, classes[:_MOST_NAMED]))
+        more = ", …" if len(classes) > _MOST_NAMED else ""
+        raise OptionError(f"--positive {asked!r} is no class; there is {named}{more}")
+
+
+def positive_of_rows(
+    session: Session, source: Source, options: FitOptions, asked: str | None
+) -> str | None:
+    """The same by all rows of a source, so that it is one class for all parts of them."""
+    weights = None
+    if options.weight is not None:
+        weights = check_weights(session, source, source.column(options.weight, "the weight"))
+        source = source.filtered(f"{weights.value_sql()} > 0")
+    target = source.column(options.target, "the target")
+    _, counted = learn_classes(session, source, target, weights)
+    return positive_class(asked, [name for name, _ in counted], [n for _, n in counted])

@@ -1,0 +1,227 @@
+"""The univariate report: what every column tells about the class on its own, without a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sqlbn.api import open_for_fit, split_options
+from sqlbn.data.opening import check_there
+from sqlbn.encoding.categories import category_numbers
+from sqlbn.encoding.codebook import (
+    Codebook,
+    categories_join_sql,
+    code_sql,
+    column_sql,
+)
+from sqlbn.encoding.partitions import AUTO
+from sqlbn.encoding.preparing import Prepared, look
+from sqlbn.encoding.preparing import prepare as prepare_columns
+from sqlbn.encoding.variables import PartCounts, Variable, variable_of
+from sqlbn.engines.progress import ConsoleProgress, Progress
+from sqlbn.engines.sql import literals
+from sqlbn.engines.workspace import Workspace
+from sqlbn.errors import ColumnError, OptionError
+from sqlbn.frames import with_target
+from sqlbn.learners.registry import switch
+from sqlbn.starting import opened_engine
+from sqlbn.store.description import write_variables
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DEFAULT_METHOD = "modl"
+# What of the options of a fit says something about columns and rows, not about a learner.
+DATA_OPTIONS = (
+    "discretise",
+    "bins",
+    "weight",
+    "columns",
+    "exclude",
+    "categorical",
+    "numeric",
+    "keep",
+    "where",
+    "table",
+    "query",
+    "encoding",
+    "trust_sql",
+    "memory_limit",
+    "threads",
+    "temp_dir",
+    "disk_limit",
+    "seed",
+    "engine",
+    "master",
+    "spark_conf",
+    "cluster_dir",
+    "session",
+)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What the columns tell about the class.
+
+    `variables` is `attribute, kind, n_rows_present, n_missing, parts, level, cost, null_cost,
+    elementary, used`, by level; `profile` is `attribute, code, part, rows, class, n, share`: the
+    classes of every interval or group that has rows of them.
+    """
+
+    target: str
+    rows: int
+    classes: pa.Table
+    variables: pa.Table
+    profile: pa.Table
+
+    def profile_of(self, attribute: str) -> list[dict[str, Any]]:
+        """The parts of one variable, each with its rows and the share of every class."""
+        known = self.variables["attribute"].to_pylist()
+        if attribute not in known:
+            names = ", ".join(map(repr, known)) or "none"
+            raise ColumnError(f"there is no variable {attribute!r}; there is {names}")
+        return list(self._profiles.get(attribute, {}).values())
+
+    @cached_property
+    def _profiles(self) -> dict[str, dict[int, dict[str, Any]]]:
+        """The parts of every variable by their codes."""
+        found: dict[str, dict[int, dict[str, Any]]] = {}
+        names = self.classes["class"].to_pylist()
+        for row in self.profile.to_pylist():
+            part = found.setdefault(row["attribute"], {}).setdefault(
+                row["code"],
+                {"part": row["part"], "rows": row["rows"], "shares": dict.fromkeys(names, 0.0)},
+            )
+            part["shares"][row["class"]] = row["share"]
+        return found
+
+
+def prepare(
+    data: Any = None,
+    target: Any = None,
+    *,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Preparation:
+    """Intervals and groups of every column, and how much they tell about `target`.
+
+    `options` are those of `sqlbn.fit` that speak of columns and rows: `discretise` (here modl
+    where it is not given), `bins`, `weight`, `columns`, `exclude`, `categorical`, `numeric`,
+    `keep`, `where`, `table`, `query`, `memory_limit`, `threads`, `temp_dir`, `disk_limit`, `seed`.
+
+    >>> import pyarrow as pa
+    >>> hands = pa.table({"suit": ["h", "s"] * 40, "wins": ["yes", "no"] * 40})
+    >>> prepare(hands, "wins").variables.select(["attribute", "parts"]).to_pylist()
+    [{'attribute': 'suit', 'parts': 2}]
+    """
+    data, target = with_target(data, target)
+    for key in options:
+        if key not in DATA_OPTIONS:
+            raise OptionError(f"{switch(key)} is not for prepare, which learns no model")
+    if options.get("discretise") == AUTO:
+        raise OptionError("--discretise auto needs a learner; prepare takes ef, mdl or modl")
+    given = {"discretise": DEFAULT_METHOD if options.get("bins") is None else "ef", **options}
+    settings, chosen = split_options(target, "nb", given)
+    progress = progress or (Progress() if quiet else ConsoleProgress())
+    check_there(settings, data)
+    with opened_engine(settings, progress) as session:
+        source = open_for_fit(session, data, chosen)
+        workspace = Workspace(session, weighted=chosen.weight is not None)
+        looked = look(session, source, chosen, progress)
+        prepared = prepare_columns(looked, workspace, chosen, progress)
+        with progress.stage("report", "counting parts", prepared.training.rows):
+            return _report(workspace, prepared)
+
+
+def _report(workspace: Workspace, prepared: Prepared) -> Preparation:
+    numbers, learned = category_numbers(workspace), prepared.learned
+    counts = dict(_part_counts(workspace, prepared))
+    found = [
+        variable_of(
+            b, counts[b.name], numbers.get(b.name, (0, 0))[0], learned.elementary.get(b.name)
+        )
+        for b in prepared.books
+    ]
+    place = {name: at for at, name in enumerate(prepared.training.attributes)}
+    ranked = sorted([*found, *learned.left_out], key=lambda v: (-v.level, place[v.name]))
+    classes = workspace.session.arrow(
+        f"SELECT class, n FROM {workspace.table('classes')} ORDER BY code"
+    )
+    used = [v for v in ranked if v.name in counts]
+    return Preparation(
+        prepared.training.target,
+        prepared.training.rows,
+        classes,
+        _variables_table(ranked, workspace),
+        _profile_table(used, counts, _labels(workspace, prepared.books), classes),
+    )
+
+
+def _part_counts(workspace: Workspace, prepared: Prepared) -> Iterator[tuple[str, PartCounts]]:
+    """Rows of every part by class: known from an optimisation, else counted now."""
+    labelled, tables = (
+        prepared.training.labelled(workspace.session, prepared.class_book, prepared.tables),
+        prepared.tables,
+    )
+    dialect = workspace.session.row_engine.dialect
+    for book in prepared.books:
+        known = prepared.learned.counts.get(book.name)
+        if known is not None:
+            yield book.name, PartCounts.of(known)
+            continue
+        column, joins = column_sql("i", book.name), []
+        if book.is_joined_in(dialect):
+            listed = tables.categories
+            joins.append(categories_join_sql(book, column, listed, "dx", dialect=dialect))
+        code = code_sql(book, column, "dx", dialect=dialect)
+        found = workspace.session.row_engine.arrays(labelled.counts_statement(code, joins))
+        codes, classes = found["value"].astype(np.int64), found["class"].astype(np.int64)
+        yield book.name, PartCounts(codes, classes, found["n"], labelled.n_classes)
+
+
+def _labels(workspace: Workspace, books: Sequence[Codebook]) -> dict[tuple[str, int], str | None]:
+    """A readable name of every part; None is that of missing values."""
+    grouped = literals([b.name for b in books if b.grouped]) or "NULL"
+    found = workspace.session.rows(
+        f"SELECT attribute, code, label FROM {workspace.table('cuts')} "
+        f"UNION ALL SELECT attribute, code, label FROM {workspace.table('groups')} "
+        f"UNION ALL SELECT attribute, code, value FROM {workspace.table('categories')} "
+        f"WHERE COALESCE(attribute NOT IN ({grouped}), true)"
+    )
+    return {(name, int(code)): label for name, code, label in found}
+
+
+def _variables_table(variables: Sequence[Variable], workspace: Workspace) -> pa.Table:
+    write_variables(workspace, variables)
+    return workspace.session.arrow(f"FROM {workspace.table('variables')}")
+
+
+def _profile_table(
+    variables: Sequence[Variable],
+    counts: dict[str, PartCounts],
+    labels: dict[tuple[str, int], str | None],
+    classes: pa.Table,
+) -> pa.Table:
+    import pyarrow as pa
+
+    names = classes["class"].to_pylist()
+    columns: dict[str, list[Any]] = {
+        k: [] for k in ("attribute", "code", "part", "rows", "class", "n", "share")
+    }
+    for variable in variables:
+        found = counts[variable.name]
+        rows = found.by_part(int(found.codes.max(initial=0)) + 1)[found.codes]
+        codes = found.codes.tolist()
+        columns["attribute"] += [variable.name] * len(codes)
+        columns["code"] += codes
+        columns["part"] += [labels.get((variable.name, code)) for code in codes]
+        columns["rows"] += rows.astype(found.n.dtype).tolist()
+        columns["class"] += [names[y] for y in found.classes.tolist()]
+        columns["n"] += found.n.tolist()
+        columns["share"] += (found.n / rows).tolist()
+    return pa.table(columns)

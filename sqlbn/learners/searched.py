@@ -1,0 +1,66 @@
+"""Learners whose parents come from a search over networks: HGC, VFBN1, VFBN2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, ClassVar
+
+from sqlbn.errors import OptionError
+from sqlbn.learners.base import Learner, Searching, Smooths
+from sqlbn.search.search_options import SearchOptions
+from sqlbn.structure.information import Information
+from sqlbn.structure.shape import Structure, no_parents
+
+
+class _Network(Learner):
+    """P(y) times P(x | parents, y), with parents that a search has found."""
+
+    has_backoff: ClassVar[bool] = False
+    smooths: ClassVar[Smooths] = Smooths()
+
+    def __init__(self, search: Mapping[str, Any] | SearchOptions | None = None) -> None:
+        if not isinstance(search, SearchOptions):
+            search = _search_options(search or {})
+        search.check_method(self.name)
+        self.search = search
+
+    @property
+    def searching(self) -> Searching:
+        return Searching(self.name, self.search)
+
+    def structure(self, info: Information) -> Structure:
+        return no_parents(info)
+
+    def options(self) -> dict[str, Any]:
+        told = self.search.told()
+        return {"search": told} if told else {}
+
+
+def _search_options(given: Mapping[str, Any]) -> SearchOptions:
+    known = [f.name for f in fields(SearchOptions)]
+    for key in given:
+        if key not in known:
+            raise OptionError(f"a search has no option {key!r}; it has {', '.join(known)}")
+    return SearchOptions(**given)
+
+
+class Hgc(_Network):
+    """Hill climbing on a score of all rows."""
+
+    name: ClassVar[str] = "hgc"
+    summary: ClassVar[str] = "a network by hill climbing on a score of all rows"
+
+
+class Vfbn1(_Network):
+    """Hill climbing whose steps are decided by a bound."""
+
+    name: ClassVar[str] = "vfbn1"
+    summary: ClassVar[str] = "a network by hill climbing, each step from as few rows as it needs"
+
+
+class Vfbn2(_Network):
+    """A search for every variable, decided by a bound."""
+
+    name: ClassVar[str] = "vfbn2"
+    summary: ClassVar[str] = "a network by one search a variable, from as few rows as it needs"

@@ -1,0 +1,1 @@
+"""Models: what each kind (product, average, collection) is in counts, tables and SQL."""

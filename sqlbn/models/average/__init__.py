@@ -1,0 +1,1 @@
+"""A mean of products over super-parents: AnDE."""

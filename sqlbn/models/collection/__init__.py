@@ -1,0 +1,1 @@
+"""A product of sums over parent sets: collections."""

@@ -1,1 +1,0 @@
-"""Scoring: factors → lookup tables → join queries; losses. Learners are unknown here."""

@@ -1,0 +1,379 @@
+"""The store's file: open, list, copy models in and out, drop. Every change is one transaction."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from sqlbn.engines import Session
+from sqlbn.engines.sql import identifier, literal, qualified
+from sqlbn.engines.workspace import Workspace
+from sqlbn.errors import (
+    EngineError,
+    SqlbnError,
+    StoreBusyError,
+    StoreError,
+)
+from sqlbn.store.condition import check_file, explained, is_busy
+from sqlbn.store.damage import model_label
+from sqlbn.store.spec import TABLES, ModelSpec
+from sqlbn.store.sql_objects import (
+    HELPERS,
+    helper_schema,
+    is_derived,
+    is_helper,
+    schema_of,
+    write_face,
+)
+
+# The oldest file format that DuckDB 2.0 writes: any duckdb program from 0.10 opens the tables.
+STORAGE_VERSION = "v1.0.0"
+# A DuckDB file begins with three headers of 4 KB; a shorter one is none yet.
+_HEADERS = 3 * 4096
+# How long to wait for another process that is writing: it holds the file for a moment only. Before
+# the work less, for a reader may stay for hours; after it longer, for the work is at stake.
+_PATIENCE = 10.0
+_PATIENCE_BEFORE = 3.0
+_PATIENCE_AFTER = 60.0
+# A wait of more than this is said.
+_UNSAID = 1.0
+_RESERVED_NAMES = {"main", "information_schema", "pg_catalog", "temp", "system"}
+
+# Where a wait is said.
+Say = Callable[[str], None]
+
+
+class StoreFile:
+    """One DuckDB file with a schema a model."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    # -- opening -----------------------------------------------------------------------------
+
+    @contextmanager
+    def _attached(
+        self,
+        session: Session,
+        write: bool,
+        patience: float | None = None,
+        say: Say | None = None,
+    ) -> Iterator[str]:
+        catalog = session.fresh_name("store")
+        new = not check_file(self.path)
+        if new and not write:
+            raise StoreError(f"there is no store {str(self.path)!r}; `sqlbn fit` makes one")
+        log = Path(f"{self.path}.wal")
+        had_log = log.exists()
+        self._attach(session, catalog, write, new, patience or _PATIENCE, say)
+        with self._explaining(write):
+            # Another process may have made the file while this one waited for it.
+            new = new and not _schemas(session, catalog)
+            try:
+                yield catalog
+            except BaseException:
+                with suppress(SqlbnError):
+                    session.execute(f"DETACH {catalog}")
+                self._restore(log, new, had_log)
+                raise
+            session.execute(f"DETACH {catalog}")
+
+    @contextmanager
+    def _explaining(self, write: bool) -> Iterator[None]:
+        """What the engine says about the file, as one line about the store."""
+        try:
+            yield
+        except StoreError:
+            raise
+        except SqlbnError as error:
+            told = explained(self.path, error, write)
+            if told is error:
+                raise
+            raise told from error
+
+    def _restore(self, log: Path, new: bool, had_log: bool) -> None:
+        """Nothing stays beside a store, or of a new one, where a change was not made."""
+        with suppress(OSError):
+            if new:
+                self.path.unlink(missing_ok=True)
+            if new or (not had_log and log.stat().st_size == 0):
+                log.unlink(missing_ok=True)
+
+    def _attach(
+        self,
+        session: Session,
+        catalog: str,
+        write: bool,
+        new: bool,
+        patience: float,
+        say: Say | None,
+    ) -> None:
+        # The type is said: by the file's first bytes the engine would look for an extension; and
+        # the whole path: what stands before a colon would be a type, too.
+        options = ["TYPE duckdb"]
+        options += ["READ_ONLY"] if not write else []
+        options += [f"STORAGE_VERSION '{STORAGE_VERSION}'"] if new else []
+        path = literal(str(self.path.absolute()))
+        sql = f"ATTACH {path} AS {catalog} ({', '.join(options)})"
+        started = time.monotonic()
+        while True:
+            try:
+                session.execute(sql)
+                return
+            except SqlbnError as error:
+                if not is_busy(error):
+                    if new and self._size() < _HEADERS:
+                        self.path.unlink(missing_ok=True)  # what the engine began, on a full disk
+                    told = explained(self.path, error, write)
+                    if told is error:
+                        told = StoreError(f"cannot open the store {str(self.path)!r}: {error}")
+                    raise told from error
+                waited = time.monotonic() - started
+                if waited > patience:
+                    raise StoreBusyError(self._busy_text(str(error))) from error
+                if say is not None and waited > _UNSAID:
+                    say(f"{self._held_text(str(error))}: waiting up to {patience:.0f} s for it")
+                    say = None
+                time.sleep(0.2)
+
+    def _size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    def _held_text(self, message: str) -> str:
+        holder = re.search(r"held in (.+?)(?: by |\.|$)", message)
+        pid = re.search(r"PID (\d+)", message)
+        who = f"process {pid[1]}" if pid else holder[1] if holder else "another connection"
+        return f"the store {str(self.path)!r} is held by {who}"
+
+    def _busy_text(self, message: str) -> str:
+        remedy = "wait until it ends or close its connection, then try again"
+        return f"{self._held_text(message)}; {remedy}"
+
+    # -- reading -----------------------------------------------------------------------------
+
+    def names(self, session: Session) -> list[str]:
+        """The models in the file."""
+        with self._attached(session, write=False) as catalog:
+            return _model_names(session, catalog)
+
+    def metas(self, session: Session) -> dict[str, dict[str, str]]:
+        """The meta table of every model."""
+        with self._attached(session, write=False) as catalog:
+            return {
+                name: _meta(session, qualified(catalog, name, "meta"))
+                for name in _model_names(session, catalog)
+            }
+
+    def helpers(self, session: Session, name: str) -> str | None:
+        """The quoted schema of what scoring joins, in the store; None: the model's own."""
+        with self._attached(session, write=False) as catalog:
+            schema = _tables(session, catalog, name).get("factors", name)
+            return identifier(schema) if schema != name else None
+
+    def load(self, session: Session, name: str, say: Say | None = None) -> Workspace:
+        """A model's tables, copied into the engine: the file is free again afterwards.
+
+        Only tables are read. Views and macros of the file are never run: they are text that
+        somebody else may have put there.
+        """
+        with self._attached(session, write=False, say=say) as catalog:
+            self._require(session, catalog, name)
+            workspace = Workspace(session)
+            workspace.label = model_label(name, self.path)
+            for table, schema in _tables(session, catalog, name).items():
+                place = qualified(catalog, schema, table)
+                session.execute(f"CREATE TABLE {workspace.table(table)} AS FROM {place}")
+            return workspace
+
+    def _require(self, session: Session, catalog: str, name: str) -> None:
+        names = _model_names(session, catalog)
+        if name not in names:
+            listed = ", ".join(map(repr, names)) or "no model"
+            raise StoreError(f"{str(self.path)!r} has no model {name!r}; it holds {listed}")
+        missing = set(TABLES) - set(_tables(session, catalog, name))
+        if missing:
+            raise StoreError(
+                f"the model {name!r} in {str(self.path)!r} lacks the table {sorted(missing)[0]!r}; "
+                "fit it again"
+            )
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def check_name(
+        self, session: Session, name: str, replace: bool, say: Say | None = None
+    ) -> None:
+        """Fail before the work, not after it, where a model of that name cannot be written."""
+        reserved = name.lower() in _RESERVED_NAMES or name.lower().endswith(HELPERS)
+        if not name or reserved or "\x00" in name:
+            raise StoreError(f"{name!r} cannot be the name of a model; choose another with --name")
+        if not check_file(self.path):
+            if not self.path.parent.is_dir():
+                raise StoreError(
+                    f"the folder {str(self.path.parent)!r} for the store does not exist"
+                )
+            if not os.access(self.path.parent, os.W_OK):
+                raise StoreError(
+                    f"the folder {str(self.path.parent)!r} for the store cannot be written to"
+                )
+            return
+        names = self.check_writable(session, say)
+        self._check_helpers(name, names)
+        same = [n for n in names if n.lower() == name.lower()]
+        if same and (not replace or name not in same):
+            raise StoreError(_taken(self.path, same[0]))
+
+    def check_writable(self, session: Session, say: Say | None = None) -> list[str]:
+        """Open the file for writing, as the end of the work will, and give it back at once.
+
+        The models in it. Readers that have it open would stop a writer then.
+        """
+        with self._attached(session, True, _PATIENCE_BEFORE, say) as catalog:
+            return _model_names(session, catalog)
+
+    def _check_helpers(self, name: str, models: Sequence[str]) -> None:
+        """An error where a model is called like the schema of this one's helper tables."""
+        taken = [n for n in models if n.lower() == helper_schema(name).lower()]
+        if taken:
+            raise StoreError(
+                f"{str(self.path)!r} holds a model {taken[0]!r}, which is what the tables of "
+                f"{name!r} would be called; use another --name"
+            )
+
+    def save(
+        self,
+        workspace: Workspace,
+        spec: ModelSpec,
+        name: str,
+        replace: bool,
+        instead_of: int | None = None,
+        say: Say | None = None,
+    ) -> None:
+        """Write a model in one transaction: a reader sees the old one or the new one.
+
+        `instead_of` is the version that the model was made from: where that is no longer the one
+        in the file, somebody else has changed it meanwhile.
+        """
+        session = workspace.session
+        with self._attached(session, True, _PATIENCE_AFTER, say) as catalog:
+            session.execute("BEGIN")
+            try:
+                version = self._make_room(session, catalog, name, replace, instead_of)
+                schema = qualified(catalog, name)
+                session.execute(f"CREATE SCHEMA {schema}")
+                session.execute(f"CREATE SCHEMA {qualified(catalog, helper_schema(name))}")
+                for table in workspace.names():
+                    place = qualified(catalog, schema_of(name, table), table)
+                    session.execute(f"CREATE TABLE {place} AS FROM {workspace.table(table)}")
+                session.execute(f"DELETE FROM {schema}.meta WHERE key IN ('name', 'version')")
+                session.execute(
+                    f"INSERT INTO {schema}.meta VALUES ('name', {literal(name)}), "
+                    f"('version', '{version}')"
+                )
+                write_face(session, catalog, name, spec)
+                session.execute("COMMIT")
+            except BaseException:
+                with suppress(SqlbnError):  # a COMMIT that failed has ended the transaction
+                    session.execute("ROLLBACK")
+                raise
+
+    def _make_room(
+        self,
+        session: Session,
+        catalog: str,
+        name: str,
+        replace: bool,
+        instead_of: int | None,
+    ) -> int:
+        """Drop the model of that name, if it may be; the version of the new one."""
+        others = _model_names(session, catalog)
+        self._check_helpers(name, others)
+        if name not in others:
+            self._drop_leftover(session, catalog, helper_schema(name))
+            if instead_of is not None:
+                raise StoreError(f"the model {name!r} was dropped meanwhile; nothing was changed")
+            return 1
+        if not replace:
+            raise StoreError(_taken(self.path, name))
+        told = _meta(session, qualified(catalog, name, "meta")).get("version") or "0"
+        old = int(told) if told.isdecimal() else 0  # what is damaged may be replaced
+        if instead_of is not None and old != instead_of:
+            raise StoreError(
+                f"the model {name!r} was changed by somebody else meanwhile; nothing was changed, "
+                "try again"
+            )
+        _drop(session, catalog, name, helper_schema(name))
+        return old + 1
+
+    def _drop_leftover(self, session: Session, catalog: str, schema: str) -> None:
+        """Drop helper tables whose model is gone; a schema of somebody else's is left alone."""
+        found = session.rows(
+            "SELECT table_name FROM duckdb_tables() "
+            f"WHERE database_name = {literal(catalog)} AND schema_name = {literal(schema)}"
+        )
+        foreign = [table for (table,) in found if not is_helper(table)]
+        if foreign:
+            raise StoreError(
+                f"{str(self.path)!r} has a schema {schema!r} with a table {foreign[0]!r}, which is "
+                "where the model's own tables would go; use another --name"
+            )
+        _drop(session, catalog, schema)
+
+    def drop(self, session: Session, name: str) -> None:
+        """Remove a model."""
+        if not check_file(self.path):
+            raise StoreError(f"there is no store {str(self.path)!r}")
+        with self._attached(session, write=True) as catalog:
+            self._require(session, catalog, name)
+            session.execute("BEGIN")
+            _drop(session, catalog, name, helper_schema(name))
+            session.execute("COMMIT")
+
+
+def _meta(session: Session, table: str) -> dict[str, str]:
+    """A meta table; nothing where it is damaged."""
+    try:
+        return dict(session.rows(f"SELECT key, value FROM {table}"))
+    except EngineError:
+        return {}
+
+
+def _taken(path: Path, name: str) -> str:
+    return f"{str(path)!r} already holds a model {name!r}; use --replace, or another --name"
+
+
+def _schemas(session: Session, catalog: str) -> list[str]:
+    """The schemas that somebody made in a file."""
+    found = session.rows(
+        "SELECT schema_name FROM duckdb_schemas() "
+        f"WHERE database_name = {literal(catalog)} AND NOT internal AND schema_name <> 'main'"
+    )
+    return [row[0] for row in found]
+
+
+def _model_names(session: Session, catalog: str) -> list[str]:
+    found = session.rows(
+        "SELECT schema_name FROM duckdb_tables() "
+        f"WHERE database_name = {literal(catalog)} AND table_name IN ('meta', 'classes') "
+        "GROUP BY schema_name HAVING count(*) = 2 ORDER BY schema_name"
+    )
+    return [row[0] for row in found]
+
+
+def _tables(session: Session, catalog: str, name: str) -> dict[str, str]:
+    """A model's tables and their schemas; older stores have all in one."""
+    schemas = f"{literal(name)}, {literal(helper_schema(name))}"
+    found = session.rows(
+        "SELECT table_name, schema_name FROM duckdb_tables() "
+        f"WHERE database_name = {literal(catalog)} AND schema_name IN ({schemas}) "
+        "ORDER BY table_name"
+    )
+    return {table: schema for table, schema in found if not is_derived(table)}
+
+
+def _drop(session: Session, catalog: str, *schemas: str) -> None:
+    for schema in schemas:
+        session.execute(f"DROP SCHEMA IF EXISTS {qualified(catalog, schema)} CASCADE")
