@@ -64,6 +64,7 @@ _SETTINGS = (
     "spark_conf",
     "cluster_dir",
     "session",
+    "limits",
 )
 
 

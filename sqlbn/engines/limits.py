@@ -7,9 +7,35 @@ blocks of 50. The values are read when they are needed: tests lower them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Every tuning constant, as one value that a session carries: `session.limits`.
+
+    A fit, a prediction and a test of either get another by `Settings(limits=Limits(…))`, in Python
+    `sqlbn.fit(…, limits=Limits(…))`. What a constant means and where it was measured stands beside
+    it; what users may choose is an option, not a limit.
+    """
+
+    # -- engines, data -----------------------------------------------------------------------
+
+    # -- encoding ----------------------------------------------------------------------------
+
+    # -- counts ------------------------------------------------------------------------------
+
+    # -- structure, search -------------------------------------------------------------------
+
+    # -- models ------------------------------------------------------------------------------
+
+    # -- store, updates ----------------------------------------------------------------------
+
+    # -- evaluation, networks, export --------------------------------------------------------
+
 
 # Columns that one statement over rows looks at.
 COLUMNS = 100

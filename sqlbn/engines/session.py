@@ -19,6 +19,7 @@ from sqlbn.engines.duckdb_errors import (
     translate,
 )
 from sqlbn.engines.duckdb_rows import DuckDBRows
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.row_engine import Arrays, RowEngine
 from sqlbn.engines.scratch import Scratch
 from sqlbn.engines.settings import Settings, memory_bytes
@@ -254,6 +255,11 @@ class Session:
     def scratch_file(self, stem: str, suffix: str) -> Path:
         """A path in the private folder."""
         return self.scratch.folder / f"{self.fresh_name(stem)}{suffix}"
+
+    @property
+    def limits(self) -> Limits:
+        """The tuning constants of this session."""
+        return self.settings.limits
 
     @property
     def threads(self) -> int:

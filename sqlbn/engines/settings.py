@@ -8,6 +8,7 @@ import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sqlbn.engines.limits import Limits
 from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.limits import check_whole
 
@@ -27,7 +28,7 @@ class Settings:
     `engine` reads the rows. Of Spark: `master` is where it runs (local[*], spark://…, yarn, sc://…
     for Spark Connect), `spark_conf` are pairs key=value, `cluster_dir` is a folder on the cluster's
     storage for encoded rows, which are cached on its executors otherwise; `session` is a Spark
-    session that the caller has.
+    session that the caller has. `limits` are tuning constants: tests give others.
     """
 
     memory_limit: str | None = None
@@ -40,6 +41,7 @@ class Settings:
     spark_conf: tuple[str, ...] = ()
     cluster_dir: str | None = None
     session: object = field(default=None, compare=False)
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if self.memory_limit is not None:

@@ -47,6 +47,21 @@ class Workspace:
         finally:
             self.session.unregister(view)
 
+    def read(
+        self, name: str, *columns: str, order: Sequence[str] = (), where: str | None = None
+    ) -> list[tuple[Any, ...]]:
+        """Some columns of a table, in the order of others; `where` is a condition in SQL."""
+        return self.session.rows(self.select(name, *columns, order=order, where=where))
+
+    def select(
+        self, name: str, *columns: str, order: Sequence[str] = (), where: str | None = None
+    ) -> str:
+        """The statement that reads them; all columns where none is named."""
+        items = ", ".join(map(identifier, columns)) or "*"
+        condition = f" WHERE {where}" if where is not None else ""
+        ordered = f" ORDER BY {', '.join(map(identifier, order))}" if order else ""
+        return f"SELECT {items} FROM {self.table(name)}{condition}{ordered}"
+
     def names(self) -> list[str]:
         """The tables in it, by name."""
         found = self.session.rows(
