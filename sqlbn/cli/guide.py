@@ -23,8 +23,8 @@ TOPICS = (
     "learners", "data", "encoding", "evaluation", "networks", "updates", "store", "spark", "export",
     "python", "sql", "options", "errors",
 )  # fmt: skip
-# Columns of a terminal that a page takes.
-WIDTH = 96
+# Columns of a terminal that tables take; the pages' prose is as wide.
+WIDTH = 80
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"^```\w*\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 _TABLE = re.compile(r"^\|.*\n\|[-: |]+\|\n((?:\|.*\n)*)", re.MULTILINE)
@@ -56,8 +56,8 @@ def _contents(listed: dict[str, str]) -> str:
             "",
             *lines,
             "",
-            "A command's options: sqlbn COMMAND --help. The pages' commands are written for the",
-            "top folder of a checkout, where examples/adult.parquet is; sqlbn demo needs no file.",
+            "A command's options: sqlbn COMMAND --help. The commands of the pages are for",
+            "a checkout's top folder, with examples/adult.parquet; sqlbn demo needs none.",
         ]
     )
 
