@@ -110,7 +110,7 @@ class FamilyCounts:
     def _insert_counted(self, position: int) -> None:
         session = self.workspace.session
         query = family_statement(self.families[position], self.encoded)
-        with session.row_engine.brought(query) as found:
+        with session.row_engine.collect(query) as found:
             session.execute(
                 f"INSERT INTO {self.table} SELECT {position}, k, n FROM {found} ORDER BY k"
             )

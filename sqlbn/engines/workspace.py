@@ -73,5 +73,5 @@ class Workspace:
     def drop(self) -> None:
         """Remove the schema with all its tables."""
         for name in self.names():
-            self.session.row_engine.take_back(self.table(name))
+            self.session.row_engine.unbroadcast(self.table(name))
         self.session.execute(f"DROP SCHEMA {identifier(self.schema)} CASCADE")

@@ -114,7 +114,7 @@ class LossTotals:
     def __init__(
         self, row_engine: RowEngine, losses: Sequence[Loss], n_prefixes: int, n_classes: int
     ) -> None:
-        self._lake, self._losses, self._n_classes = row_engine, losses, n_classes
+        self._row_engine, self._losses, self._n_classes = row_engine, losses, n_classes
         self._sums: dict[Loss, npt.NDArray[np.float64]] = {
             loss: np.zeros(n_prefixes) for loss in losses
         }
@@ -126,22 +126,24 @@ class LossTotals:
             self._add_confusion(query, prefixes, weight)
             return
         items = [total_sql(loss, p, weight) for loss in self._losses for p in prefixes]
-        values = iter(self._lake.row(f"SELECT {', '.join(items)} FROM ({query})"))
+        values = iter(self._row_engine.row(f"SELECT {', '.join(items)} FROM ({query})"))
         for loss in self._losses:
             for p in prefixes:
                 self._sums[loss][p] += float(next(values))
 
     def _add_confusion(self, query: str, prefixes: Sequence[int], weight: str | None) -> None:
         """Losses that need confusion matrices: predictions are kept, then counted by prefix."""
-        kept = self._lake.keep(query, "loo_classes")
+        kept = self._row_engine.persist(query, "loo_classes")
         table = kept.relation
         count = f"sum({weight})" if weight else "count(*)"
         for p in prefixes:
-            for y, h, n in self._lake.rows(f"SELECT y, h{p}, {count} FROM {table} GROUP BY ALL"):
+            for y, h, n in self._row_engine.rows(
+                f"SELECT y, h{p}, {count} FROM {table} GROUP BY ALL"
+            ):
                 self._confusion[p, y, h] += float(n)
-            squared = self._lake.row(f"SELECT {total_sql('rmse', p, weight)} FROM {table}")
+            squared = self._row_engine.row(f"SELECT {total_sql('rmse', p, weight)} FROM {table}")
             self._sums["rmse"][p] += float(squared[0])
-        self._lake.forget(kept)
+        self._row_engine.unpersist(kept)
 
     def losses(self, total: float) -> dict[Loss, list[float]]:
         """Every loss by prefix; `total` is the weight of all rows."""

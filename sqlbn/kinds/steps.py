@@ -18,7 +18,7 @@ from sqlbn.engines import Session
 from sqlbn.engines import limits as statement_size
 from sqlbn.engines.limits import in_blocks
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.row_engine import Kept
+from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import NAMES
 from sqlbn.kinds.compiler import (
     Scorer,
@@ -49,7 +49,7 @@ def scored_in_steps(
 
     Rows have all columns of the source and in `ROW` their place, or `items` instead of columns.
     """
-    row_engine, progress, kept = session.row_engine, progress or Progress(), list[Kept]()
+    row_engine, progress, kept = session.row_engine, progress or Progress(), list[Persisted]()
     source = source if source.has_places else staged(session, source)
     rows = int(row_engine.row(source.select("count(*)"))[0])
     parts, blocks = _parts(scorer), _blocks(scorer)
@@ -61,15 +61,17 @@ def scored_in_steps(
             for part in parts:
                 for place, block in enumerate(blocks):
                     sql = _step_sql(part, source, block, kept[-1] if place else None)
-                    after = row_engine.keep(sql, "scores", 8 * rows * (1 + len(part.class_names)))
+                    after = row_engine.persist(
+                        sql, "scores", 8 * rows * (1 + len(part.class_names))
+                    )
                     if place:
-                        row_engine.forget(kept.pop())
+                        row_engine.unpersist(kept.pop())
                     kept.append(after)
                     progress.advance()
         yield _joined_sql(scorer, source, items, kept)
     finally:
         for table in kept:
-            row_engine.forget(table)
+            row_engine.unpersist(table)
 
 
 def _parts(scorer: Scorer) -> list[Scorer]:
@@ -97,7 +99,9 @@ def _blocks(scorer: Scorer) -> list[list[Factor]]:
     return blocks
 
 
-def _step_sql(part: Scorer, source: Source, block: Sequence[Factor], before: Kept | None) -> str:
+def _step_sql(
+    part: Scorer, source: Source, block: Sequence[Factor], before: Persisted | None
+) -> str:
     """Rows by their places with the scores of some classes after a block of factors."""
     step = replace(part, factors=tuple(block))
     if before is not None:
@@ -113,7 +117,7 @@ def _step_sql(part: Scorer, source: Source, block: Sequence[Factor], before: Kep
 
 
 def _joined_sql(
-    scorer: Scorer, source: Source, items: Sequence[tuple[str, str]], kept: Sequence[Kept]
+    scorer: Scorer, source: Source, items: Sequence[tuple[str, str]], kept: Sequence[Persisted]
 ) -> str:
     """The rows with their scores from the tables of all classes."""
     asked = [(column_sql("i", ROW), ROW), *items] if items else []

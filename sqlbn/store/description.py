@@ -17,7 +17,7 @@ from sqlbn.data.value_types import plain_type
 from sqlbn.encoding.categories import category_numbers
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.preparing import Prepared
-from sqlbn.encoding.variables import (
+from sqlbn.encoding.value_classes import (
     PartCounts,
     Variable,
     variable_columns,

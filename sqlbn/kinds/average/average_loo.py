@@ -50,7 +50,7 @@ class AverageLoo:
         self._prefixes = range(d if only_whole else 0, d + 1)
         self._averaged, self._order, self._losses, self._rows = averaged, order, losses, rows
         self._session = averaged.counts.workspace.session
-        self._lake, self._dialect = self._session.row_engine, self._session.row_engine.dialect
+        self._row_engine, self._dialect = self._session.row_engine, self._session.row_engine.dialect
         self._n_classes = len(averaged.class_counts)
         self._rotated = not any(needs_classes(loss) for loss in losses)
         # Where only the own class matters, the others' sum is all that is kept of them.
@@ -73,7 +73,7 @@ class AverageLoo:
 
     @property
     def _chunk_rows(self) -> int:
-        if not self._lake.is_here:
+        if not self._row_engine.is_local:
             return max(1, self._rows.rows)  # a cluster puts aside what does not fit
         sums = len(self._prefixes) * (2 if self._two_sums else self._n_classes + 1)
         a_row = 16 * sums * (self._averaged.n + 1)
@@ -85,7 +85,7 @@ class AverageLoo:
         for first in range(0, self._rows.rows, self._chunk_rows):
             self._add_chunk(totals, first, first + self._chunk_rows)
             advance()
-        total = self._lake.row(f"SELECT {self._rows.total_sql} FROM {self._rows.relation}")[0]
+        total = self._row_engine.row(f"SELECT {self._rows.total_sql} FROM {self._rows.relation}")[0]
         return totals.losses(float(total))
 
     def time_slice(self, size: int) -> None:
@@ -97,17 +97,17 @@ class AverageLoo:
         self._tables.drop()
 
     def _new_totals(self) -> LossTotals:
-        return LossTotals(self._lake, self._losses, len(self._order) + 1, self._n_classes)
+        return LossTotals(self._row_engine, self._losses, len(self._order) + 1, self._n_classes)
 
     def _add_chunk(self, totals: LossTotals, first: int, stop: int) -> None:
         kept = None
-        with self._lake.joins_as_written():
+        with self._row_engine.joins_as_written():
             if self._shifted:
-                kept = self._lake.keep(self._maxima_sql(first, stop), "loo_maxima")
+                kept = self._row_engine.persist(self._maxima_sql(first, stop), "loo_maxima")
             maxima = kept.relation if kept is not None else None
             totals.add(self._losses_sql(first, stop, maxima), self._prefixes, self._weight)
             if kept is not None:
-                self._lake.forget(kept)
+                self._row_engine.unpersist(kept)
 
     # -- names -------------------------------------------------------------------------------
 

@@ -75,7 +75,7 @@ class AverageLooTables:
     def drop(self) -> None:
         """Remove the tables."""
         for table in self._tables:
-            self._session.row_engine.take_back(table)
+            self._session.row_engine.unbroadcast(table)
             self._session.execute(f"DROP TABLE {table}")
         self._tables.clear()
 

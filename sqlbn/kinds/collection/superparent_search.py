@@ -151,7 +151,7 @@ def _put_together(session: Session, encoded: Encoded) -> str:
         total=encoded.total_sql,
         relation=encoded.relation,
     )
-    with session.row_engine.brought(query) as found:
+    with session.row_engine.collect(query) as found:
         session.execute(
             f"CREATE TABLE {name} AS SELECT row_number() OVER () AS {NAMES.row}, * FROM {found}"
         )

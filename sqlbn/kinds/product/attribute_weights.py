@@ -183,7 +183,7 @@ def _put_together(session: Session, encoded: Encoded) -> str:
     query = render(
         "loo/weighed_rows", columns=columns, total=total, relation=encoded.relation, grouped=grouped
     )
-    with row_engine.brought(query) as found:
+    with row_engine.collect(query) as found:
         session.execute(f"CREATE TABLE {name} AS FROM {found}")
     return name
 

@@ -18,7 +18,12 @@ from sqlbn.counts.families import FamilyCounts
 from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.sql import render
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.losses import Loss, LossTotals, needs_classes, terms
+from sqlbn.kinds.losses import (
+    Loss,
+    LossTotals,
+    needs_classes,
+    terms,
+)
 from sqlbn.kinds.product.product_loo_tables import (
     LooTables,
     prior_columns,
@@ -66,14 +71,14 @@ class LeaveOneOut:
         self._prefixes = range(d if only_whole else 0, d + 1)
         self._counts, self._order, self._losses = counts, order, losses
         self._session, self._encoded = counts.workspace.session, counts.encoded
-        self._lake = self._session.row_engine
+        self._row_engine = self._session.row_engine
         self._relation = rows or self._encoded.relation
         self._rotated = not any(needs_classes(loss) for loss in losses)
         self._slots = slots_of(counts.n_classes, self._rotated)
         self._tables = LooTables(counts, float(sum(class_counts)), smoothing, self._rotated)
         self._weight = "w" if self._encoded.weighted else None
         total = self._encoded.total_sql
-        self._total = float(self._lake.row(f"SELECT {total} FROM {self._relation}")[0])
+        self._total = float(self._row_engine.row(f"SELECT {total} FROM {self._relation}")[0])
         self._prior_bound = self._write_prior(np.asarray(class_counts, float), smoothing.m)
 
     def surface(
@@ -90,7 +95,7 @@ class LeaveOneOut:
             loss: np.zeros((0, len(self._order) + 1)) for loss in self._losses
         }
         try:
-            with self._lake.joins_as_written():
+            with self._row_engine.joins_as_written():
                 for k in ks:
                     for loss, values in self.losses_at(k, self._relation, self._total).items():
                         found[loss] = np.vstack([found[loss], values])
@@ -100,7 +105,7 @@ class LeaveOneOut:
                         break
         finally:
             self._tables.drop()
-            self._lake.take_back(self._prior)
+            self._row_engine.unbroadcast(self._prior)
             self._session.execute(f"DROP TABLE {self._prior}")
         return found
 
@@ -116,10 +121,12 @@ class LeaveOneOut:
 
     def time_slice(self, k: int, size: int) -> None:
         """Do the work of one k' for a few rows, to see how long it takes."""
-        slice_ = self._lake.keep(f"SELECT * FROM {self._relation} LIMIT {size}", "loo_slice")
-        with self._lake.joins_as_written():
+        slice_ = self._row_engine.persist(
+            f"SELECT * FROM {self._relation} LIMIT {size}", "loo_slice"
+        )
+        with self._row_engine.joins_as_written():
             self.losses_at(k, slice_.relation, 1.0)
-        self._lake.forget(slice_)
+        self._row_engine.unpersist(slice_)
 
     def _write_prior(self, class_counts: npt.NDArray[np.float64], m: float) -> float:
         """Make the table of the prior; a bound on the logarithms of its ratios."""
@@ -139,29 +146,29 @@ class LeaveOneOut:
     def losses_at(self, k: int, relation: str, total: float) -> dict[Loss, list[float]]:
         """For each loss its value after 0, 1, … attributes, over the rows of a relation."""
         prefixes = len(self._order) + 1
-        totals = LossTotals(self._lake, self._losses, prefixes, self._counts.n_classes)
+        totals = LossTotals(self._row_engine, self._losses, prefixes, self._counts.n_classes)
         state = None
         for batch in self._batches(k):
             first = 0 if batch.is_first else batch.places.start + 1
             wanted = [p for p in range(first, batch.places.stop + 1) if p in self._prefixes]
-            after, once = None, self._lake.joins_once and not batch.is_last
+            after, once = None, self._row_engine.joins_once and not batch.is_last
             carried = [] if batch.is_last else self._carried(batch, k)
             if wanted and not once:
                 query = self._joined_sql(batch, k, relation, with_terms=True)
                 totals.add(query, wanted, self._weight)
             if once:
                 query = self._joined_sql(batch, k, relation, with_terms=True, carried=carried)
-                after = self._lake.keep(query, "loo_state")
+                after = self._row_engine.persist(query, "loo_state")
                 relation = f"SELECT * FROM {after.relation}"
                 if wanted:
                     totals.add(relation, wanted, self._weight)
                 relation = f"({self._state_sql(batch, k, relation)})"
             elif not batch.is_last:
                 query = self._joined_sql(batch, k, relation, with_terms=False, carried=carried)
-                after = self._lake.keep(self._state_sql(batch, k, query), "loo_state")
+                after = self._row_engine.persist(self._state_sql(batch, k, query), "loo_state")
                 relation = after.relation
             if state is not None:
-                self._lake.forget(state)
+                self._row_engine.unpersist(state)
             state = after
         return totals.losses(total)
 
@@ -171,7 +178,7 @@ class LeaveOneOut:
         for place, position in enumerate(self._order):
             bound += self._tables.at(position, k).bound
             most = _FIRST_BOUND if not ends else _BOUND
-            if place > start and (bound > most or place - start >= self._lake.joins_at_once):
+            if place > start and (bound > most or place - start >= self._row_engine.joins_at_once):
                 ends.append(place)
                 start, bound = place, self._tables.at(position, k).bound
         ends.append(d)
@@ -243,9 +250,9 @@ class LeaveOneOut:
     def _terms(self, products: Sequence[str], is_first: bool) -> dict[str, str]:
         """The terms of the losses from the products of a batch."""
         if is_first:
-            return terms(self._losses, products, "1", "0", self._rotated, self._lake.dialect)
+            return terms(self._losses, products, "1", "0", self._rotated, self._row_engine.dialect)
         ratios = [f"start{j} * {p}" for j, p in zip(self._slots, products, strict=True)]
-        return terms(self._losses, ratios, "own", "shift", self._rotated, self._lake.dialect)
+        return terms(self._losses, ratios, "own", "shift", self._rotated, self._row_engine.dialect)
 
     def _step_sql(
         self,

@@ -209,7 +209,7 @@ class LooTables:
         if table.scratch is not None:
             table.scratch.unlink(missing_ok=True)
         else:
-            self._session.row_engine.take_back(table.relation)
+            self._session.row_engine.unbroadcast(table.relation)
             self._session.execute(f"DROP TABLE {table.relation}")
 
     # -- making ------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ class LooTables:
         used = sum(t.n_bytes for t in self._tables.values() if t.scratch is None)
         is_crowded = used + table.nbytes > _MEMORY_SHARE * self._session.memory_bytes
         # Only tables are lent to another lake.
-        if is_crowded and self._session.row_engine.is_here:
+        if is_crowded and self._session.row_engine.is_local:
             import pyarrow.parquet as pq
 
             path = self._session.scratch_file("loo", ".parquet")
