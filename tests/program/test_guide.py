@@ -187,6 +187,16 @@ def test_pages_that_are_named_exist() -> None:
     assert named - {"kdb"} <= set(guide.TOPICS)  # the example of an unknown one
 
 
+def test_files_that_the_map_of_the_house_names_exist() -> None:
+    text = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:sqlbn|sql|tests|examples)/[\w./*]+)`", text))
+    named |= {f"sqlbn/**/{name}" for name in re.findall(r"`(\w+\.py)`", text)}
+    assert len(named) > 40
+    assert sorted(name for name in named if next(ROOT.glob(name), None) is None) == []
+    rooms = {f"sqlbn/{path.name}/" for path in (ROOT / "sqlbn").glob("[a-z]*") if path.is_dir()}
+    assert rooms - named == set()
+
+
 # -- sqlbn help --------------------------------------------------------------------------------
 
 
