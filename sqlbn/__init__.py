@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
@@ -119,29 +117,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return __all__
-
-
-class _Package(ModuleType):
-    """`sqlbn.models` and `sqlbn.export` are verbs, though rooms of the package have these names.
-
-    An import of a room sets an attribute of its name; here that has no effect.
-    """
-
-    @property
-    def models(self) -> Any:
-        return __getattr__("models")
-
-    @models.setter
-    def models(self, room: ModuleType) -> None:
-        pass
-
-    @property
-    def export(self) -> Any:
-        return __getattr__("export")
-
-    @export.setter
-    def export(self, room: ModuleType) -> None:
-        pass
-
-
-sys.modules[__name__].__class__ = _Package

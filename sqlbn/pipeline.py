@@ -10,7 +10,7 @@ from sqlbn.counts.subsets import affordable
 from sqlbn.data import Source
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.encoded import discard
-from sqlbn.encoding.partitions import AUTO
+from sqlbn.encoding.learn_codebooks import AUTO
 from sqlbn.encoding.preparing import (
     Encoding,
     Looked,
@@ -23,13 +23,13 @@ from sqlbn.encoding.preparing import (
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
+from sqlbn.kinds.average.fit_average import affordable_subsets, fit_average
+from sqlbn.kinds.collection.fit_collection import collectable, fit_terms, remedy
+from sqlbn.kinds.first_pass import Fitted, Job
+from sqlbn.kinds.losses import Loss
+from sqlbn.kinds.product.fit_product import fit_network, fit_product, fit_weighed
 from sqlbn.learners.base import Learner
 from sqlbn.learners.fit_options import FitOptions
-from sqlbn.models.average.fit_average import affordable_subsets, fit_average
-from sqlbn.models.collection.fit_collection import collectable, fit_terms, remedy
-from sqlbn.models.first_pass import Fitted, Job
-from sqlbn.models.losses import Loss
-from sqlbn.models.product.fit_product import fit_network, fit_product, fit_weighed
 from sqlbn.store.description import fit_meta, variables_of, write_variables
 from sqlbn.store.history import start_history
 from sqlbn.store.spec import ModelSpec, read_spec, write_meta

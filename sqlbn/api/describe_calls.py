@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sqlbn.api.call import open_for_fit, split_options, started, told_by
 from sqlbn.api.frames import with_target
-from sqlbn.encoding.partitions import AUTO
+from sqlbn.encoding.learn_codebooks import AUTO
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.errors import OptionError, opt

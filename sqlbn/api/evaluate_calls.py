@@ -12,8 +12,7 @@ from sqlbn.api.frames import with_target
 from sqlbn.data.csv_types import Trained
 from sqlbn.data.opening import is_nothing
 from sqlbn.errors import OptionError, SqlbnWarning, opt
-from sqlbn.evaluation.curves import Point, learning_curves
-from sqlbn.evaluation.folds import cross_validate
+from sqlbn.evaluation.cross_validation import Point, cross_validate, learning_curves
 from sqlbn.evaluation.held_out import evaluate_source, require_judged
 from sqlbn.evaluation.metrics import (
     Evaluation,

@@ -19,10 +19,10 @@ from sqlbn.errors import OptionError, StoreError, opt
 from sqlbn.evaluation.held_out import evaluate_source, require_judged
 from sqlbn.evaluation.metrics import Evaluation, asked_class, positive_class
 from sqlbn.evaluation.prediction_query import in_places, ordering, scorable, scoring_statement
+from sqlbn.kinds.compiler import probabilities_sql
+from sqlbn.kinds.steps import is_large, scored_in_steps
+from sqlbn.kinds.unseen import Unseen, count_unseen
 from sqlbn.learners.fit_options import checked_rows
-from sqlbn.models.compiler import probabilities_sql
-from sqlbn.models.steps import is_large, scored_in_steps
-from sqlbn.models.unseen import Unseen, count_unseen
 from sqlbn.store import open_store
 from sqlbn.store.spec import ModelSpec, decoded_meta
 from sqlbn.structure.shape import Shape
@@ -356,7 +356,7 @@ class Model:
 
         `options` of a script are those of `sqlbn.export`; its tables begin with `name`.
         """
-        from sqlbn.export.formats import export_pieces, write_pieces
+        from sqlbn.exporting.formats import export_pieces, write_pieces
 
         name = name or self._spec.meta.get("name") or "model"
         pieces = export_pieces(self._draft, self._spec, format, name, dict(options))

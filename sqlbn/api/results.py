@@ -9,9 +9,8 @@ from sqlbn.engines.output_files import (
     write_table,
 )
 from sqlbn.engines.sql import identifier, literal
-from sqlbn.evaluation.curves import points_table
-from sqlbn.evaluation.metrics import OF_POSITIVE, Evaluation, check_measure
-from sqlbn.evaluation.ranking import RANKINGS
+from sqlbn.evaluation.cross_validation import points_table
+from sqlbn.evaluation.metrics import OF_POSITIVE, RANKINGS, Evaluation, check_measure
 from sqlbn.networks.following import FollowedBlock
 from sqlbn.networks.stored_networks import read_network
 from sqlbn.report.plots import (

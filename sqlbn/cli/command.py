@@ -40,6 +40,7 @@ _MODULES = {
         *("network query", "network export", "network plot"),
     ),
     "sql_commands": ("sql fit", "sql predict"),
+    "help_command": ("help",),
 }
 _ARGUMENTS, _OTHER = "Arguments", "Other"
 _SILENT = ("quiet", "traceback")
@@ -87,12 +88,21 @@ def _called(name: str, function: Callable[..., None]) -> Callable[..., None]:
             arguments["options"] = {
                 key: value for key, value in given.items() if value not in (None, ())
             }
+        if name != "help":  # which needs no engine
+            _sweep()
         function(**arguments)
 
     parameters = [_parameter(option) for option in (*own.values(), *flags.values())]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in parameters}
     return called
+
+
+def _sweep() -> None:
+    """Remove what dead runs left behind, also for commands that start no engine."""
+    from sqlbn.api.call import sweep
+
+    sweep()
 
 
 def _require_data(values: Mapping[str, Any]) -> None:
@@ -120,7 +130,8 @@ def _parameter(option: Option) -> inspect.Parameter:
     default = inspect.Parameter.empty if option.required else option.default
     if option.argument:
         about = typer.Argument(metavar=option.metavar, help=text, show_default=False)
-        default = [] if option.name == "data" else inspect.Parameter.empty
+        optional: list[str] | None = [] if option.name == "data" else None
+        default = inspect.Parameter.empty if option.type is str else optional
     else:
         about = typer.Option(
             *option.flags,

@@ -36,7 +36,6 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             with spelling(ShellSpelling()):
                 try:
                     _check_values(kwargs)
-                    _sweep()
                     found = command(*args, **kwargs)
                     sys.stdout.flush()
                     return found
@@ -51,13 +50,6 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             _say_interrupted()
 
     return guarded
-
-
-def _sweep() -> None:
-    """Remove what dead runs left behind, also for commands that start no engine."""
-    from sqlbn.api.call import sweep
-
-    sweep()
 
 
 def _check_values(options: Mapping[str, object]) -> None:

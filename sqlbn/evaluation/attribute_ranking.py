@@ -20,7 +20,7 @@ from sqlbn.learners.fit_options import FitOptions
 from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Contest, Verdict
-from sqlbn.search.measures import Measures
+from sqlbn.search.dependence import Measures
 
 # Blocks that are copied out of the data at first; where they do not settle it, all rows are read.
 _FIRST_BLOCKS = 32

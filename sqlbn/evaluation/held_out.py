@@ -11,20 +11,26 @@ from sqlbn.data import Source
 from sqlbn.data.relation import ROW, staged
 from sqlbn.data.value_types import check_same_values
 from sqlbn.encoding.codebook import Codebook, is_never_boolean
-from sqlbn.encoding.weights import check_weights
+from sqlbn.encoding.profile import check_weights
 from sqlbn.engines import Session
 from sqlbn.engines.sql import RESERVED
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError, SqlbnWarning, opt
-from sqlbn.evaluation.metrics import Evaluation, from_sums
-from sqlbn.evaluation.ranking import Ranking, kept, rank, rankable_sql
-from sqlbn.models.compiler import (
+from sqlbn.evaluation.metrics import (
+    Evaluation,
+    Ranking,
+    from_sums,
+    kept,
+    rank,
+    rankable_sql,
+)
+from sqlbn.kinds.compiler import (
     Scorer,
     judged_sql,
     losses_sql,
     truth_items,
 )
-from sqlbn.models.steps import is_large, scored_in_steps
+from sqlbn.kinds.steps import is_large, scored_in_steps
 from sqlbn.store.spec import ModelSpec
 
 # Past this many classes the engine takes longer to plan scores and losses in one query than to

@@ -12,7 +12,7 @@ from sqlbn.engines.dialects import DUCKDB
 from sqlbn.engines.sql import identifier
 from sqlbn.errors import opt
 from sqlbn.evaluation.held_out import check_input
-from sqlbn.models.compiler import Scorer, prediction_sql
+from sqlbn.kinds.compiler import Scorer, prediction_sql
 from sqlbn.options.lists import as_list, names_in
 from sqlbn.store.spec import ModelSpec
 

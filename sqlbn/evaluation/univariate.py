@@ -18,7 +18,7 @@ from sqlbn.encoding.codebook import (
 )
 from sqlbn.encoding.preparing import Prepared, look
 from sqlbn.encoding.preparing import prepare as prepare_columns
-from sqlbn.encoding.variables import PartCounts, Variable, variable_of
+from sqlbn.encoding.value_classes import PartCounts, Variable, variable_of
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import literals
 from sqlbn.engines.workspace import Workspace

@@ -10,23 +10,21 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self, cast
 
 from sqlbn.counts.cover import Family
-from sqlbn.models.estimates import Estimate, Missing
-from sqlbn.models.losses import Loss
+from sqlbn.kinds.estimates import Estimate, Missing
+from sqlbn.kinds.losses import Loss
 from sqlbn.options.catalogue import checked
 from sqlbn.search.bounds import Rule
-from sqlbn.search.dependence import Decided
-from sqlbn.search.measures import Measures
+from sqlbn.search.dependence import Decided, Measures
 from sqlbn.search.search_options import SearchOptions
-from sqlbn.structure.forest import Score
 from sqlbn.structure.information import Information, single_families
-from sqlbn.structure.orders import (
+from sqlbn.structure.parent_sets import (
     AUTO,
+    Given,
     Order,
     needs_pairs,
     position_of,
 )
-from sqlbn.structure.parent_sets import Given
-from sqlbn.structure.shape import Select, Structure
+from sqlbn.structure.shape import Score, Select, Structure
 
 # From measures, an order of the attributes and a rule to a structure.
 Decider = Callable[[Measures, Sequence[int], Rule], Decided]

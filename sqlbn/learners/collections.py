@@ -17,8 +17,7 @@ from sqlbn.learners.base import (
 from sqlbn.learners.registry import register
 from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import Information
-from sqlbn.structure.orders import AUTO, checked_order
-from sqlbn.structure.parent_sets import given_terms, read_given
+from sqlbn.structure.parent_sets import AUTO, checked_order, given_terms, read_given
 from sqlbn.structure.shape import Structure, no_parents
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlbn.data import Source
 from sqlbn.data.no_target import NO_CLASS
-from sqlbn.encoding.partitions import (
+from sqlbn.encoding.learn_codebooks import (
     AUTO,
     DEFAULT_BINS,
     Discretisation,
@@ -17,20 +17,20 @@ from sqlbn.encoding.partitions import (
 )
 from sqlbn.encoding.profile import Choices
 from sqlbn.errors import OptionError, command, opt
-from sqlbn.learners.base import Learner, Smooths
-from sqlbn.learners.registry import (
-    learner_options,
-    learners,
-    make_learner,
-    smoothed_learners,
-)
-from sqlbn.models.estimates import (
+from sqlbn.kinds.estimates import (
     Smoothing,
     Unseen,
     checked_backoff,
     checked_estimate,
     checked_missing,
     checked_unseen,
+)
+from sqlbn.learners.base import Learner, Smooths
+from sqlbn.learners.registry import (
+    learner_options,
+    learners,
+    make_learner,
+    smoothed_learners,
 )
 from sqlbn.options.catalogue import (
     DEFAULT_LEARNER,

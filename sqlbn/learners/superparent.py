@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import register
-from sqlbn.structure.forest import star
 from sqlbn.structure.information import Information, bare_pair_families, pair_families
-from sqlbn.structure.orders import (
+from sqlbn.structure.parent_sets import (
     AUTO,
     best_super_parent,
     checked_order,
@@ -17,7 +16,7 @@ from sqlbn.structure.orders import (
     ordered,
     position_of,
 )
-from sqlbn.structure.shape import Structure
+from sqlbn.structure.shape import Structure, star
 
 
 @register

@@ -19,10 +19,9 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, OptionError, opt
 from sqlbn.learners.fit_options import FitOptions
-from sqlbn.networks.coding import coded_rows
+from sqlbn.networks.likelihood import coded_rows
 from sqlbn.pipeline import Pattern, learn, learn_judged
-from sqlbn.search.decisions import Decision, Log, Task
-from sqlbn.search.graph import Change, Graph
+from sqlbn.search.decisions import Change, Decision, Graph, Log, Task
 from sqlbn.search.methods import COUNTS_SHARE, FoundNetwork, entropy
 from sqlbn.search.search_options import SearchOptions
 from sqlbn.search.window import FollowedGraph

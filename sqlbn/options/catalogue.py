@@ -971,6 +971,15 @@ class _NetworkFile:
     ]
 
 
+class _Help:
+    topic: Annotated[
+        str | None,
+        Option(
+            "A page of the guide.", OUTPUT, usual="list the pages", argument=True, metavar="TOPIC"
+        ),
+    ]
+
+
 class _NetworkPlot:
     out: Annotated[Path, Option("Write this .svg or .png file.", OUTPUT, required=True, short="-o")]
     target: Annotated[
@@ -1183,6 +1192,11 @@ COMMANDS: dict[str, CommandOptions] = {
         "sqlbn sql predict adult new.parquet",
         (_Model, _Data, _Store, _Json, _Traceback),
         RowKeywords,
+    ),
+    "help": CommandOptions(
+        "Print a page of the guide, or list the pages.",
+        "sqlbn help learners",
+        (_Help, _Json, _Traceback),
     ),
 }
 # What each group of commands is about.

@@ -17,9 +17,9 @@ from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.evaluation.prediction_query import prediction_statement
+from sqlbn.kinds.collection.fit_collection import Collectable
 from sqlbn.learners.base import Averaging
 from sqlbn.learners.fit_options import FitOptions
-from sqlbn.models.collection.fit_collection import Collectable
 from sqlbn.store import open_store
 from sqlbn.store.spec import read_spec
 from sqlbn.store.sql_objects import book_tables

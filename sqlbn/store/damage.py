@@ -16,7 +16,7 @@ from sqlbn.data.value_types import plain_type
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import StoreError
-from sqlbn.models.estimates import (
+from sqlbn.kinds.estimates import (
     Backoff,
     Estimate,
     Missing,

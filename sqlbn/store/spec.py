@@ -10,9 +10,9 @@ from typing import Any
 from sqlbn.data.csv_types import Trained
 from sqlbn.data.no_target import NO_CLASS
 from sqlbn.data.value_types import plain_type, type_group
-from sqlbn.encoding.books import class_codebook
 from sqlbn.encoding.categories import with_categories
 from sqlbn.encoding.codebook import BookTables, Codebook
+from sqlbn.encoding.learn_codebooks import class_codebook
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import strides, unpacked_sql
 from sqlbn.engines.sql import literal, relation_sql, render
@@ -25,11 +25,11 @@ from sqlbn.errors import (
     command,
     opt,
 )
-from sqlbn.models.average.superparents import SuperParents, read_supers
-from sqlbn.models.collection.collected import Collected, read_collected
-from sqlbn.models.compiler import Scorer
-from sqlbn.models.estimates import Smoothing, log_prior
-from sqlbn.models.product.factors import Factor
+from sqlbn.kinds.average.superparents import SuperParents, read_supers
+from sqlbn.kinds.collection.collected import Collected, read_collected
+from sqlbn.kinds.compiler import Scorer
+from sqlbn.kinds.estimates import Smoothing, log_prior
+from sqlbn.kinds.product.factors import Factor
 from sqlbn.store.damage import (
     check_tables,
     damaged_by,
@@ -377,7 +377,7 @@ def _read_factors(workspace: Workspace) -> tuple[Factor, ...]:
 
 def write_meta(workspace: Workspace, meta: dict[str, Any]) -> None:
     """The draft's `meta`; anything that is not text or a number is written as JSON."""
-    workspace.create("meta", "key VARCHAR, value VARCHAR")
+    workspace.create("meta")
     add_meta(workspace, meta)
 
 

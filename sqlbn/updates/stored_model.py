@@ -14,9 +14,9 @@ from sqlbn.encoding.categories import known_groups
 from sqlbn.encoding.preparing import Encoding
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnError, StoreError
+from sqlbn.kinds.collection.collected import read_terms
 from sqlbn.learners import learners
 from sqlbn.learners.fit_options import FitOptions, stored_options
-from sqlbn.models.collection.collected import read_terms
 from sqlbn.store.damage import damaged_by
 from sqlbn.store.description import read_elementary
 from sqlbn.store.history import (

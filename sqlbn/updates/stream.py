@@ -22,12 +22,12 @@ from sqlbn.errors import NoRowsError, OptionError, SqlbnWarning
 from sqlbn.evaluation.held_out import evaluate_source
 from sqlbn.evaluation.metrics import (
     HIGHER_IS_BETTER,
+    RANKINGS,
     Evaluation,
     check_class,
     pooled,
     positive_class,
 )
-from sqlbn.evaluation.ranking import RANKINGS
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.options.user_values import check_whole
 from sqlbn.pipeline import learn

@@ -13,13 +13,13 @@ import duckdb
 import export_cases as cases
 import pyarrow as pa
 import pytest
-from sqlbn.api.model import Model
 
 import sqlbn
+from sqlbn.api.model import Model
 from sqlbn.errors import ExportError, NetworkError, OptionError
-from sqlbn.export.formats import export_pieces
-from sqlbn.export.script import probability_columns
-from sqlbn.export.targets import TARGETS
+from sqlbn.exporting.formats import export_pieces
+from sqlbn.exporting.script import probability_columns
+from sqlbn.exporting.targets import TARGETS
 
 sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed (sqlbn[export])")
 

@@ -11,10 +11,10 @@ import export_cases as cases
 import postgres_server
 import pyarrow as pa
 import pytest
-from sqlbn.api.model import Model
 
 import sqlbn
-from sqlbn.export.formats import export_pieces
+from sqlbn.api.model import Model
+from sqlbn.exporting.formats import export_pieces
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

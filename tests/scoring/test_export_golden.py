@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from sqlbn.api.model import Model
 
 import sqlbn
-from sqlbn.export.targets import TARGETS
+from sqlbn.api.model import Model
+from sqlbn.exporting.targets import TARGETS
 
 pytest.importorskip("sqlglot", reason="sqlglot is not installed (sqlbn[export])")
 
