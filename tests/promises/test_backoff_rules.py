@@ -19,7 +19,6 @@ from test_loo_surface import loocv
 
 import sqlbn
 from sqlbn.errors import OptionError
-from sqlbn.kinds.estimates import BACKOFFS
 from sqlbn.options.catalogue import BACKOFFS
 
 NAMES = ["a", "b", "c", "d"]
