@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlbn.data import Source, open_source
 from sqlbn.data.csv_types import Types
-from sqlbn.data.no_target import told as told_target
-from sqlbn.data.no_target import with_class_of
+from sqlbn.data.no_target import display_name, with_class_of
 from sqlbn.data.opening import check_there
 from sqlbn.engines import Session, Settings
 from sqlbn.engines.progress import ConsoleProgress, Progress
+from sqlbn.engines.scratch import sweep as sweep
+from sqlbn.engines.session import interrupt_engines as interrupt_engines
 from sqlbn.errors import OptionError, opt
 from sqlbn.learners import Learner
 from sqlbn.learners.fit_options import ROWS, FitOptions, fit_options
@@ -23,7 +24,6 @@ from sqlbn.options.catalogue import FitKeywords, SettingKeywords, names_of
 from sqlbn.options.lists import pairs_in
 from sqlbn.options.option import unknown
 from sqlbn.pipeline import Pattern
-from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
 from sqlbn.store.saving import check_not_read, store_model
 from sqlbn.store.spec import ModelSpec
@@ -91,8 +91,8 @@ def options_like(
     spec = like.spec
     if target != spec.target.name:
         raise OptionError(
-            f"{opt('like')}: that model predicts {told_target(spec.target.name)}, not "
-            f"{told_target(target)}"
+            f"{opt('like')}: that model predicts {display_name(spec.target.name)}, not "
+            f"{display_name(target)}"
         )
     for option in _ENCODING:
         if options.get(option) not in (None, [], ()):
@@ -142,11 +142,20 @@ def told_by(quiet: bool, progress: Progress | None) -> Progress:
     return progress or (Progress() if quiet else ConsoleProgress())
 
 
+def _opened(settings: Settings, progress: Progress) -> Session:
+    """An engine; starting Spark takes long enough to be told."""
+    if settings.engine == "duckdb":
+        return Session(settings)
+    where = settings.master or ("the session" if settings.session is not None else "local")
+    with progress.stage("start", f"starting Spark ({where})"):
+        return Session(settings)
+
+
 @contextmanager
 def started(settings: Settings, progress: Progress, *data: Any) -> Iterator[Session]:
     """An engine for the length of a call; files that are not there are named before it starts."""
     check_there(settings, *data)
-    with opened_engine(settings, progress) as session:
+    with _opened(settings, progress) as session:
         yield session
 
 
@@ -154,7 +163,7 @@ def started(settings: Settings, progress: Progress, *data: Any) -> Iterator[Sess
 def kept(settings: Settings, progress: Progress, *data: Any) -> Iterator[Session]:
     """An engine that a model takes over; closed where none is made."""
     check_there(settings, *data)
-    session = opened_engine(settings, progress)
+    session = _opened(settings, progress)
     try:
         yield session
     except BaseException:

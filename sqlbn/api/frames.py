@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
+from sqlbn.data.memory import array_table
 from sqlbn.errors import (
     ColumnError,
     OptionError,
-    SourceError,
     opt,
 )
 
@@ -102,19 +102,6 @@ def _labels(labels: Any) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError) as error:
         raise ColumnError(f"the labels cannot be read: {str(error).splitlines()[0]}") from error
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
-
-
-def array_table(array: Any) -> pa.Table:
-    """A numpy array of rows and columns as a table of columns x0, x1, …"""
-    import pyarrow as pa
-
-    if array.dtype.names:
-        return pa.table({name: array[name] for name in array.dtype.names})
-    if array.ndim != 2:
-        raise SourceError(
-            f"an array of data has rows and columns; this one has {array.ndim} dimensions"
-        )
-    return pa.table({f"x{i}": pa.array(array[:, i]) for i in range(array.shape[1])})
 
 
 # -- results as frames --------------------------------------------------------------------------

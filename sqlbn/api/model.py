@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from sqlbn.frames import Output
-
-from sqlbn.data import Source, open_source
-from sqlbn.data.relation import ROW, staged
-from sqlbn.encoding.codebook import BookTables
+from sqlbn.api.frames import Output
+from sqlbn.data import open_source
+from sqlbn.data.relation import staged
 from sqlbn.encoding.preparing import Encoding
 from sqlbn.engines import Session
-from sqlbn.engines.dialects import DUCKDB
 from sqlbn.engines.output_files import is_same, print_csv, print_json_lines
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError, StoreError, opt
-from sqlbn.evaluation.held_out import check_input, evaluate_source, require_judged
+from sqlbn.evaluation.held_out import evaluate_source, require_judged
 from sqlbn.evaluation.metrics import Evaluation, asked_class, positive_class
-from sqlbn.kinds.compiler import Scorer, prediction_sql, probabilities_sql
+from sqlbn.evaluation.prediction_query import in_places, ordering, scorable, scoring_statement
+from sqlbn.kinds.compiler import probabilities_sql
 from sqlbn.kinds.product.product_query import is_large, scored_in_steps
 from sqlbn.kinds.unseen import Unseen, count_unseen
 from sqlbn.learners.fit_options import checked_rows
-from sqlbn.options.lists import as_list, names_in
 from sqlbn.store import open_store
 from sqlbn.store.spec import ModelSpec, decoded_meta
 from sqlbn.structure.shape import Shape
@@ -37,6 +32,8 @@ from sqlbn.updates.stored_model import StoredModel, encoding_of, shape_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from sqlbn.options.catalogue import PredictKeywords, RowKeywords, ScriptKeywords
 
 
 class Model:
@@ -164,7 +161,7 @@ class Model:
         *,
         output: str = "arrow",
         progress: Progress | None = None,
-        **options: Any,
+        **options: Unpack[PredictKeywords],
     ) -> Any:
         """The rows of `data` with `prediction` and one probability a class.
 
@@ -195,7 +192,7 @@ class Model:
         *,
         progress: Progress | None = None,
         as_json: bool = False,
-        **options: Any,
+        **options: Unpack[PredictKeywords],
     ) -> int:
         """Score rows into a file; how many they were.
 
@@ -230,15 +227,15 @@ class Model:
         progress: Progress | None,
         *,
         out: Path | None = None,
-        exclude: str | Sequence[str] = (),
-        order_by: str | Sequence[str] = (),
+        exclude: str | Sequence[str] | None = None,
+        order_by: str | Sequence[str] | None = None,
         strict: bool = False,
-        **rows: Any,
+        **rows: Unpack[RowKeywords],
     ) -> Iterator[tuple[str, bool]]:
         """The statement that scores, and whether rows come in order by themselves."""
         self._spec.require_class()
         source = open_source(
-            self._session, data, **checked_rows(rows), trained=self._spec.trained(), places=True
+            self._session, data, **_rows(rows), trained=self._spec.trained(), places=True
         )
         if not source.rescannable:  # looked through for unseen values, then scored
             source = staged(self._session, source)
@@ -270,7 +267,7 @@ class Model:
         weight: str | None = None,
         ranking: bool = True,
         positive: object = None,
-        **rows: Any,
+        **rows: Unpack[RowKeywords],
     ) -> Evaluation:
         """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`.
 
@@ -279,27 +276,44 @@ class Model:
         `encoding`, `trust_sql`.
         """
         self._spec.require_class()
-        source = open_source(
-            self._session, data, **checked_rows(rows), trained=self._spec.trained()
-        )
+        source = open_source(self._session, data, **_rows(rows), trained=self._spec.trained())
         spec = self._spec
         chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
         result = evaluate_source(self._draft, spec, source, weight, ranking, chosen)
         require_judged(result, self.target)
         return result
 
-    def update(self, data: Any = None, **options: Any) -> Change:
+    def update(
+        self,
+        data: Any = None,
+        *,
+        again: bool = False,
+        progress: Progress | None = None,
+        **rows: Unpack[RowKeywords],
+    ) -> Change:
         """Add rows: the model becomes that of a fit of old and new rows.
 
-        `options`: `again` (count a file once more), `where`, `table`, `query`,
-        `encoding`, `trust_sql`, `progress`. A stored model changes only when it is saved again;
-        `sqlbn.update` does both.
+        A file that was counted is refused unless `again`. A stored model changes only when it is
+        saved again; `sqlbn.update` does both.
         """
-        return self._replace(change_rows(self._living, "update", data, **options))
+        return self._changed("update", data, again, progress, _rows(rows))
 
-    def forget(self, data: Any = None, **options: Any) -> Change:
+    def forget(
+        self,
+        data: Any = None,
+        *,
+        again: bool = False,
+        progress: Progress | None = None,
+        **rows: Unpack[RowKeywords],
+    ) -> Change:
         """Take rows out; an error, and nothing changed, where they were not all in it."""
-        return self._replace(change_rows(self._living, "forget", data, **options))
+        return self._changed("forget", data, again, progress, _rows(rows))
+
+    def _changed(
+        self, action: str, data: Any, again: bool, progress: Progress | None, rows: dict[str, Any]
+    ) -> Change:
+        changed = change_rows(self._living, action, data, again=again, progress=progress, **rows)
+        return self._replace(changed)
 
     def merge(self, other: Model, *, again: bool = False) -> Change:
         """Add the rows of another model with the same encoding, known by its counts alone."""
@@ -336,7 +350,7 @@ class Model:
         *,
         format: str = "sql",
         name: str | None = None,
-        **options: Any,
+        **options: Unpack[ScriptKeywords],
     ) -> str | Path:
         """The model as SQL, JSON, BIF or PMML: its text, or the file it was written to.
 
@@ -345,7 +359,7 @@ class Model:
         from sqlbn.exporting.formats import export_pieces, write_pieces
 
         name = name or self._spec.meta.get("name") or "model"
-        pieces = export_pieces(self._draft, self._spec, format, name, options)
+        pieces = export_pieces(self._draft, self._spec, format, name, dict(options))
         if out is None:
             return "".join(pieces)
         write_pieces(pieces, Path(out))
@@ -366,59 +380,6 @@ class Model:
         self.close()
 
 
-def prediction_statement(
-    spec: ModelSpec, prefix: str | None, source: Source, tables: BookTables | None = None
-) -> str:
-    """The query that `predict` runs, over the model's tables in a schema (None: the one in USE)."""
-    source, _ = scorable(spec, source)
-    return scoring_statement(spec.scorer(prefix, source.columns, DUCKDB, tables), source)
-
-
-def scorable(
-    spec: ModelSpec, source: Source, exclude: str | Sequence[str] = ()
-) -> tuple[Source, list[str]]:
-    """The source without the columns that nobody needs, and those that only the model needs.
-
-    An error where it cannot be scored.
-    """
-    given = names_in(as_list(exclude), source.has)
-    left_out = {source.column(name, f"{opt('exclude')} column") for name in given}
-    needed = {spec.books[v].name.lower() for v in spec.scorer(None).used}
-    hidden = [c for c in source.columns if c in left_out and c.lower() in needed]
-    columns = {c: t for c, t in source.columns.items() if c not in left_out or c in hidden}
-    source = replace(source, columns=columns)
-    check_input(spec, source)
-    return source, list(map(identifier, hidden))
-
-
-def ordering(source: Source, order_by: str | Sequence[str]) -> list[str]:
-    """The columns to sort predictions by."""
-    names = names_in(as_list(order_by), source.has)
-    return [identifier(source.column(name, f"{opt('order_by')} column")) for name in names]
-
-
-def scoring_statement(
-    scorer: Scorer,
-    source: Source,
-    order: Sequence[str] = (),
-    in_order: bool = True,
-    hidden: Sequence[str] = (),
-) -> str:
-    """One query for all.
-
-    `in_order`: rows come out in the order they have in the source, or sorted by `order` and then
-    so. Sorting by their places costs a fifth of a scan, one thread instead of two nearly a half.
-    `hidden` columns are scored but not carried through.
-    """
-    columns = source.columns
-    if in_order:
-        return in_places(prediction_sql(scorer, source.in_places(columns)), order, hidden)
-    sql = prediction_sql(scorer, f"({source.select(', '.join(map(identifier, columns)))})")
-    sorting = f" ORDER BY {', '.join(order)}" if order else ""
-    return f"SELECT {scorer.dialect.without(hidden)} FROM ({sql}){sorting}"
-
-
-def in_places(sql: str, order: Sequence[str] = (), hidden: Sequence[str] = ()) -> str:
-    """Rows that have their place in `ROW`, sorted by some columns and then by that."""
-    left_out, sorting = ", ".join([ROW, *hidden]), ", ".join([*order, ROW])
-    return f"SELECT * EXCLUDE ({left_out}) FROM ({sql}) ORDER BY {sorting}"
+def _rows(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Which rows are meant; any other keyword is an error."""
+    return checked_rows(dict(given))

@@ -4,33 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sqlbn.data import Source
 from sqlbn.data.csv_types import Trained
 from sqlbn.data.relation import staged
 from sqlbn.data.value_types import check_same_values, type_group
-from sqlbn.encoding.books import (
+from sqlbn.encoding.codebook import BookTables, Codebook
+from sqlbn.encoding.encoded import Encoded, encode
+from sqlbn.encoding.learn_codebooks import (
+    Discretisation,
     Learned,
     learn_classes,
     learn_codebooks,
     learn_codebooks_like,
 )
-from sqlbn.encoding.codebook import BookTables, Codebook
-from sqlbn.encoding.encoded import Encoded, encode
-from sqlbn.encoding.profile import ColumnProfile, profile_columns
+from sqlbn.encoding.profile import Choices, ColumnProfile, Weights, check_weights, profile_columns
 from sqlbn.encoding.value_classes import Labelled
-from sqlbn.encoding.weights import Weights, check_weights
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
-from sqlbn.learners.fit_options import FitOptions
-from sqlbn.store.spec import probability_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class ColumnOptions(Protocol):
+    """What the options of a fit say of columns: which are used, and how they are cut."""
+
+    @property
+    def target(self) -> str:
+        """The column to predict."""
+
+    @property
+    def weight(self) -> str | None:
+        """The column of weights, if there is one."""
+
+    @property
+    def weight_kind(self) -> str | None:
+        """What a weight means, where that is said."""
+
+    @property
+    def discretisation(self) -> Discretisation:
+        """How columns become parts."""
+
+    def candidates(self, source: Source) -> list[str]:
+        """The columns that may be attributes."""
+
+    def choices(self, source: Source) -> Choices:
+        """What is said about kinds of columns."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +170,7 @@ class Looked:
     profiles: list[ColumnProfile]
 
 
-def look(session: Session, source: Source, options: FitOptions, progress: Progress) -> Looked:
+def look(session: Session, source: Source, options: ColumnOptions, progress: Progress) -> Looked:
     """The rows that are trained on, their classes, and the kinds of the columns."""
     with progress.stage("profile", "looking at the columns"):
         training = training_rows(
@@ -167,7 +191,7 @@ def look(session: Session, source: Source, options: FitOptions, progress: Progre
 
 
 def prepare(
-    looked: Looked, workspace: Workspace, options: FitOptions, progress: Progress
+    looked: Looked, workspace: Workspace, options: ColumnOptions, progress: Progress
 ) -> Prepared:
     """Categories and cut points; fills the draft's `classes` and codebooks."""
     training, class_book, profiles = looked.training, looked.class_book, looked.profiles
@@ -248,12 +272,24 @@ def _prepared(
     return Prepared(training, class_book, class_counts, learned, tables)
 
 
+def probability_names(classes: Sequence[str]) -> list[str]:
+    """`p_<class>` for each class; the engine ignores case, so 'a' and 'A' need different names."""
+    taken: set[str] = set()
+    found = []
+    for name in classes:
+        column = f"p_{name}".replace("\x00", "␀")  # no name can hold a NUL
+        while column.lower() in taken:
+            column += "_"
+        taken.add(column.lower())
+        found.append(column)
+    return found
+
+
 def write_classes(workspace: Workspace, classes: Sequence[tuple[str, float]]) -> None:
     """The draft's `classes`, in the order of their codes."""
     columns = probability_names([name for name, _ in classes])
     workspace.fill(
         "classes",
-        f'code UINTEGER, class VARCHAR, n {workspace.n_type}, "column" VARCHAR',
         [
             (i, name, n, column)
             for i, ((name, n), column) in enumerate(zip(classes, columns, strict=True))

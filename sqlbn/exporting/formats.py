@@ -1,8 +1,8 @@
-"""`sqlbn.export`: a stored model as a file that needs no sqlbn."""
+"""A model as a file that needs no sqlbn: the formats, and their options."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -20,32 +20,6 @@ from sqlbn.store.spec import ModelSpec
 
 Format = Literal["sql", "json", "bif", "pmml"]
 _OF_SQL = ("dialect", "table", "key", "view")
-
-
-def export(
-    store: str | Path,
-    name: str,
-    out: str | Path | None = None,
-    *,
-    format: str = "sql",
-    dialect: str | None = None,
-    table: str | None = None,
-    key: str | Sequence[str] = (),
-    view: str | None = None,
-) -> str | Path:
-    """A stored model as SQL, JSON, BIF or PMML: its text, or the file it was written to.
-
-    With `format` sql: a script for the database `dialect` (duckdb, spark, postgres, …) that makes
-    the model's tables and predicts the rows of `table` ("input"). The result has the columns `key`
-    of that table (all that the model looks at), `prediction` and one probability a class; with
-    `view` it is a view.
-    """
-    from sqlbn.api import load
-
-    with load(store, name) as model:
-        return model.export(
-            out, format=format, dialect=dialect, table=table, key=key, view=view, name=name
-        )
 
 
 def export_pieces(

@@ -16,10 +16,9 @@ from sqlbn.encoding.encoded import discard, sampled
 from sqlbn.kinds.kind import Job
 from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule
-from sqlbn.search.dependence import Decided, latest_cmi
-from sqlbn.search.measures import Measures
-from sqlbn.structure.forest import GammaSums, score_gains
+from sqlbn.search.dependence import Decided, Measures, latest_cmi
 from sqlbn.structure.information import Information, information
+from sqlbn.structure.shape import GammaSums, score_gains
 
 # From measures, an order of the attributes and a rule to a structure.
 Decider = Callable[[Measures, Sequence[int], Rule], Decided]

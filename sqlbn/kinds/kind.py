@@ -24,14 +24,13 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.losses import Loss
 from sqlbn.search.bounds import Rule
-from sqlbn.structure.forest import Score
 from sqlbn.structure.information import (
     Information,
     bare_pair_families,
     pair_families,
     single_families,
 )
-from sqlbn.structure.shape import Select, Shape, Structure
+from sqlbn.structure.shape import Score, Select, Shape, Structure
 
 if TYPE_CHECKING:
     from sqlbn.kinds.compiler import Scorer

@@ -23,8 +23,6 @@ def write_structure(
     rank = {attribute: place for place, attribute in enumerate(structure.order)}
     workspace.fill(
         "attributes",
-        "position USMALLINT, attribute VARCHAR, kind VARCHAR, n_values UINTEGER, mi DOUBLE, "
-        "rank USMALLINT, selected BOOLEAN, type VARCHAR, missing_code UINTEGER, weight DOUBLE",
         [
             (
                 i,
@@ -44,7 +42,6 @@ def write_structure(
     cmi = info.cmi
     workspace.fill(
         "parents",
-        "attribute VARCHAR, parent VARCHAR, rank USMALLINT, cmi DOUBLE",
         [
             (books[i].name, books[j].name, place, float(cmi[i, j]) if cmi is not None else None)
             for i in structure.order
@@ -53,7 +50,6 @@ def write_structure(
     )
     workspace.fill(
         "cmi",
-        "attribute VARCHAR, other VARCHAR, cmi DOUBLE",
         [
             (books[i].name, books[j].name, float(cmi[i, j]))
             for i in range(len(books))

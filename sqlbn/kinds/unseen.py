@@ -44,7 +44,7 @@ class Unseen:
 def count_unseen(
     row_engine: RowEngine, trained: Sequence[Codebook], scorer: Scorer, source: Source
 ) -> Unseen:
-    """Count the rows of a source that have values that the codebooks of training lack, by column."""
+    """Count the rows of a source with values that the codebooks of training lack, by column."""
     # Which interval a number is in does not matter here.
     books = tuple(replace(book, cuts=()) for book in trained)
     scorer = replace(scorer, books=books)

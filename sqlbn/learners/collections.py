@@ -12,8 +12,10 @@ from sqlbn.kinds.kind import Kind, Needs
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import register
 from sqlbn.options.catalogue import checked
-from sqlbn.structure.orders import AUTO, check_super_parent, checked_order
 from sqlbn.structure.parent_sets import (
+    AUTO,
+    check_super_parent,
+    checked_order,
     fanc_terms,
     given_terms,
     read_given,

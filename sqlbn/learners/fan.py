@@ -8,10 +8,9 @@ from sqlbn.kinds.kind import Kind, Needs
 from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import register
-from sqlbn.structure.forest import checked_score, forest
 from sqlbn.structure.information import Information
-from sqlbn.structure.orders import checked_order, needs_pairs, ordered
-from sqlbn.structure.shape import Structure
+from sqlbn.structure.parent_sets import checked_order, needs_pairs, ordered
+from sqlbn.structure.shape import Structure, checked_score, forest
 
 
 @register

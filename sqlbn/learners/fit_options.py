@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlbn.data import Source
 from sqlbn.data.no_target import NO_CLASS
-from sqlbn.encoding.partitions import (
+from sqlbn.encoding.learn_codebooks import (
     AUTO,
     DEFAULT_BINS,
     Discretisation,
@@ -342,7 +342,7 @@ def fit_options(
             check_text(key, value)
     if learner is None:
         learner = "kdb" if "k" in own else DEFAULT_LEARNER  # `k` implies `kdb`
-    others = {
+    others: dict[str, Any] = {
         key: as_list(value) if known[key].is_list else value
         for key, value in given.items()
         if key not in learner_options()

@@ -9,9 +9,8 @@ from sqlbn.kinds.kind import Kind, Needs
 from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import register
-from sqlbn.structure.forest import star
 from sqlbn.structure.information import Information
-from sqlbn.structure.orders import (
+from sqlbn.structure.parent_sets import (
     AUTO,
     best_super_parent,
     check_super_parent,
@@ -20,7 +19,7 @@ from sqlbn.structure.orders import (
     ordered,
     position_of,
 )
-from sqlbn.structure.shape import Structure
+from sqlbn.structure.shape import Structure, star
 
 
 @register

@@ -971,6 +971,15 @@ class _NetworkFile:
     ]
 
 
+class _Help:
+    topic: Annotated[
+        str | None,
+        Option(
+            "A page of the guide.", OUTPUT, usual="list the pages", argument=True, metavar="TOPIC"
+        ),
+    ]
+
+
 class _NetworkPlot:
     out: Annotated[Path, Option("Write this .svg or .png file.", OUTPUT, required=True, short="-o")]
     target: Annotated[
@@ -1025,7 +1034,7 @@ class CommandOptions:
         """Its keywords, with those of learners that were registered later."""
         found = declared(self.keywords) if self.keywords is not None else {}
         if self.keywords is FitCommand:
-            found |= ADDED
+            found = {"learner": found["learner"], **found, **ADDED}
         return {name: o for name, o in found.items() if name not in self.without}
 
 
@@ -1184,6 +1193,11 @@ COMMANDS: dict[str, CommandOptions] = {
         (_Model, _Data, _Store, _Json, _Traceback),
         RowKeywords,
     ),
+    "help": CommandOptions(
+        "Print a page of the guide, or list the pages.",
+        "sqlbn help learners",
+        (_Help, _Json, _Traceback),
+    ),
 }
 # What each group of commands is about.
 COMMAND_GROUPS = {
@@ -1223,3 +1237,19 @@ def check_known(given: Iterable[str], keywords: type) -> None:
     for name in given:
         if name not in _of(keywords):
             raise unknown(name, _of(keywords))
+
+
+@cache
+def _flags() -> dict[str, str]:
+    """The flags of options that are not called as they are."""
+    options = (o for taken in COMMANDS.values() for o in taken.own_options.values())
+    return {option.name: option.flags[0] for option in options if option.flag is not None}
+
+
+def flag_of(name: str) -> str:
+    """How the command line spells an option.
+
+    >>> flag_of("min_count"), flag_of("other_store")
+    ('--min-count', '--from')
+    """
+    return _flags().get(name) or "--" + name.replace("_", "-")

@@ -17,10 +17,9 @@ from sqlbn.data.value_types import plain_type
 from sqlbn.encoding.categories import category_numbers
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.preparing import Prepared
-from sqlbn.encoding.variables import (
+from sqlbn.encoding.value_classes import (
     PartCounts,
     Variable,
-    variable_columns,
     variable_of,
 )
 from sqlbn.engines.progress import Progress
@@ -87,7 +86,7 @@ def variables_of(
 
 def write_variables(workspace: Workspace, variables: Sequence[Variable]) -> None:
     """The draft's `variables`, in this order."""
-    workspace.fill("variables", variable_columns(workspace.n_type), [v.row for v in variables])
+    workspace.fill("variables", [v.row for v in variables])
 
 
 def _single_margins(workspace: Workspace, n_attributes: int, n_classes: int) -> list[PartCounts]:

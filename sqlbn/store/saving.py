@@ -31,6 +31,11 @@ def as_folder(path: str) -> str:
     return path.rstrip("/") + "/"
 
 
+def is_folder(path: str | Path) -> bool:
+    """Whether a store is a folder or a URL with Parquet tables."""
+    return isinstance(open_store(path), StoreFolder)
+
+
 def open_store(path: str | Path) -> Store:
     """A DuckDB file; a folder or a URL is one of Parquet tables. A folder to be ends in a slash."""
     text = str(path)

@@ -10,9 +10,9 @@ from typing import Any
 from sqlbn.data.csv_types import Trained
 from sqlbn.data.no_target import NO_CLASS
 from sqlbn.data.value_types import plain_type, type_group
-from sqlbn.encoding.books import class_codebook
 from sqlbn.encoding.categories import with_categories
 from sqlbn.encoding.codebook import BookTables, Codebook
+from sqlbn.encoding.learn_codebooks import class_codebook
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import strides, unpacked_sql
 from sqlbn.engines.sql import literal, relation_sql, render
@@ -247,19 +247,6 @@ def cpt_columns(
     return found
 
 
-def probability_names(classes: Sequence[str]) -> list[str]:
-    """`p_<class>` for each class; the engine ignores case, so 'a' and 'A' need different names."""
-    taken: set[str] = set()
-    found = []
-    for name in classes:
-        column = f"p_{name}".replace("\x00", "␀")  # no name can hold a NUL
-        while column.lower() in taken:
-            column += "_"
-        taken.add(column.lower())
-        found.append(column)
-    return found
-
-
 def read_spec(workspace: Workspace) -> ModelSpec:
     """The spec of the model in a draft's tables; what cannot be one is refused."""
     try:
@@ -374,7 +361,7 @@ def _read_factors(workspace: Workspace) -> tuple[Factor, ...]:
 
 def write_meta(workspace: Workspace, meta: dict[str, Any]) -> None:
     """The draft's `meta`; anything that is not text or a number is written as JSON."""
-    workspace.create("meta", "key VARCHAR, value VARCHAR")
+    workspace.create("meta")
     add_meta(workspace, meta)
 
 

@@ -15,16 +15,19 @@ from typing import ClassVar
 import numpy as np
 
 from sqlbn.structure.information import Information
-from sqlbn.structure.orders import (
+from sqlbn.structure.parent_sets import (
     AUTO,
+    Given,
     Order,
+    Term,
     behind,
     best_super_parent,
+    families_of,
+    given_terms,
     needs_pairs,
     ordered,
     position_of,
 )
-from sqlbn.structure.parent_sets import Given, Term, families_of, given_terms
 from sqlbn.structure.shape import Shape, Structure
 
 Family = tuple[int, ...]

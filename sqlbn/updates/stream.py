@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import statistics
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +23,12 @@ from sqlbn.evaluation.auto_encoding import learn
 from sqlbn.evaluation.held_out import evaluate_source
 from sqlbn.evaluation.metrics import (
     HIGHER_IS_BETTER,
+    RANKINGS,
     Evaluation,
     check_class,
     pooled,
     positive_class,
 )
-from sqlbn.evaluation.ranking import RANKINGS
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.options.user_values import check_whole
 from sqlbn.store.history import (
@@ -80,6 +81,8 @@ def batches(session: Session, source: Source, size: int) -> Iterator[pa.Table]:
 # most: what was learned long ago says little about now.
 RECENT = 5
 LEAST, MOST = 10, 50
+# Without so many there is no drift to see.
+LEAST_BATCHES = LEAST + RECENT + 1
 # Half the width of the band in standard errors of the recent mean, and what is added while the
 # band is made of few batches. Simulated, losses normal and steady: in a thousand batches 0.2
 # warnings at 3.5, 0.08 at 4, none at 5.
@@ -306,3 +309,18 @@ def warn_of_drift(found: StreamBatch, measure: str) -> None:
         SqlbnWarning,
         stacklevel=3,
     )
+
+
+def batches_table(batches: Sequence[StreamBatch]) -> pa.Table:
+    """All batches as a table."""
+    import pyarrow as pa
+
+    types = {
+        "int": pa.int64(),
+        "float": pa.float64(),
+        "float | None": pa.float64(),
+        "bool": pa.bool_(),
+        "str | None": pa.string(),
+    }
+    schema = pa.schema([(f.name, types[str(f.type)]) for f in dataclasses.fields(StreamBatch)])
+    return pa.Table.from_pylist([dataclasses.asdict(b) for b in batches], schema)

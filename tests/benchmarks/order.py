@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from sqlbn.model import scoring_statement
 
 import sqlbn
 from sqlbn.data import open_source
+from sqlbn.evaluation.prediction_query import scoring_statement
 
 ROWS, ATTRIBUTES = 1_000_000, 20
 

@@ -17,7 +17,7 @@ import pytest
 from conftest import Run
 
 import sqlbn
-from sqlbn.cli.text import ShellSpelling
+from sqlbn.cli.output import ShellSpelling
 from sqlbn.errors import (
     ColumnError,
     OptionError,

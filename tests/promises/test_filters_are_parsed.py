@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import sqlbn
 from sqlbn.cli.main import app
-from sqlbn.cli.text import ShellSpelling
+from sqlbn.cli.output import ShellSpelling
 from sqlbn.data import open_source
 from sqlbn.engines import Session
 from sqlbn.errors import ColumnError, SourceError

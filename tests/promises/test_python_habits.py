@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
-from sqlbn.cli.text import ShellSpelling
+from sqlbn.cli.output import ShellSpelling
 from sqlbn.errors import (
     OptionError,
     SqlbnError,

@@ -13,9 +13,9 @@ import duckdb
 import export_cases as cases
 import pyarrow as pa
 import pytest
-from sqlbn.model import Model
 
 import sqlbn
+from sqlbn.api.model import Model
 from sqlbn.errors import ExportError, NetworkError, OptionError
 from sqlbn.exporting.formats import export_pieces
 from sqlbn.exporting.script import probability_columns

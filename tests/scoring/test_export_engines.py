@@ -11,9 +11,9 @@ import export_cases as cases
 import postgres_server
 import pyarrow as pa
 import pytest
-from sqlbn.model import Model
 
 import sqlbn
+from sqlbn.api.model import Model
 from sqlbn.exporting.formats import export_pieces
 
 if TYPE_CHECKING:

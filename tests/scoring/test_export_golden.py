@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from sqlbn.model import Model
 
 import sqlbn
+from sqlbn.api.model import Model
 from sqlbn.exporting.targets import TARGETS
 
 pytest.importorskip("sqlglot", reason="sqlglot is not installed (sqlbn[export])")

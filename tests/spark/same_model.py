@@ -12,9 +12,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from sqlbn.model import Model
 
 import sqlbn
+from sqlbn.api.model import Model
 
 TARGET = "the `kind`"
 SPARK = {"engine": "spark", "master": "local[2]"}

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.packing import packed_sql
-from sqlbn.engines.sql import NAMES, literal, relation_sql, render
+from sqlbn.engines.sql import (
+    NAMES,
+    literal,
+    relation_sql,
+    render,
+)
 from sqlbn.kinds.average.superparents import SUPER_TABLE, SuperParents, implied_table
 from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.kinds.row_queries import (

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import key_type, packed_sql
-from sqlbn.engines.sql import NAMES, literal, relation_sql, render
+from sqlbn.engines.sql import (
+    NAMES,
+    literal,
+    relation_sql,
+    render,
+)
 from sqlbn.kinds.collection.collected import START_TABLE, Collected
 from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.kinds.row_queries import (

@@ -135,7 +135,9 @@ def scored_in_steps(
             for part in parts:
                 for place, block in enumerate(blocks):
                     sql = _step_sql(part, source, block, kept[-1] if place else None)
-                    after = row_engine.persist(sql, "scores", 8 * rows * (1 + len(part.class_names)))
+                    after = row_engine.persist(
+                        sql, "scores", 8 * rows * (1 + len(part.class_names))
+                    )
                     if place:
                         row_engine.unpersist(kept.pop())
                     kept.append(after)
@@ -171,7 +173,9 @@ def _blocks(scorer: Scorer) -> list[list[Factor]]:
     return blocks
 
 
-def _step_sql(part: Scorer, source: Source, block: Sequence[Factor], before: Persisted | None) -> str:
+def _step_sql(
+    part: Scorer, source: Source, block: Sequence[Factor], before: Persisted | None
+) -> str:
     """Rows by their places with the scores of some classes after a block of factors."""
     step = replace(part, factors=tuple(block))
     if before is not None:
