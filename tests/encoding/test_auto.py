@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import reference
 from conftest import Run
-from test_living_properties import contents
+from update_cases import contents
 
 import sqlbn
 from sqlbn.encoding.learn_codebooks import Discretisation, candidates

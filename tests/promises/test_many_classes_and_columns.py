@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from loo_cases import REPORTED, loocv, same_surface, selections
 from random_tables import (
     Case,
     as_if_large,
@@ -28,7 +29,6 @@ from random_tables import (
     same_losses,
     same_predictions,
 )
-from test_loo_surface import REPORTED, loocv, same_surface, selections
 
 import sqlbn
 from sqlbn.engines import limits as statement_size
