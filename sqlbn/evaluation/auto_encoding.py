@@ -17,7 +17,7 @@ from sqlbn.data.relation import staged
 from sqlbn.data.sampling import shuffle_sql
 from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.encoding.partitions import Discretisation, candidates
+from sqlbn.encoding.learn_codebooks import Discretisation, candidates
 from sqlbn.encoding.preparing import Looked, look
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress

@@ -16,7 +16,7 @@ from sqlbn import __version__
 from sqlbn.data.no_target import NO_CLASS
 from sqlbn.data.value_types import plain_type
 from sqlbn.encoding.preparing import Prepared
-from sqlbn.encoding.weights import WEIGHT_KINDS
+from sqlbn.encoding.profile import WEIGHT_KINDS
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Backoff, Estimate, Missing, Unseen

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from sqlbn.data.csv_types import Trained
 from sqlbn.data.no_target import NO_CLASS
 from sqlbn.data.value_types import plain_type, type_group
-from sqlbn.encoding.books import class_codebook
 from sqlbn.encoding.categories import with_categories
 from sqlbn.encoding.codebook import BookTables, Codebook
+from sqlbn.encoding.learn_codebooks import class_codebook
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import strides, unpacked_sql
 from sqlbn.engines.sql import literal, relation_sql, render

@@ -9,7 +9,7 @@ import numpy as np
 
 from sqlbn.encoding.categories import category_numbers
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.encoding.variables import PartCounts, Variable, variable_of
+from sqlbn.encoding.value_classes import PartCounts, Variable, variable_of
 from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
 

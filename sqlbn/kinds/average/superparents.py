@@ -17,7 +17,7 @@ from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.packing import key_type
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.structure.subsumption import implications
+from sqlbn.structure.information import implications
 
 SUPER_TABLE = "predict_super"
 
