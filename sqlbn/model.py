@@ -28,7 +28,8 @@ from sqlbn.kinds.unseen import Unseen, count_unseen
 from sqlbn.lists import as_list, names_in
 from sqlbn.options import checked_rows
 from sqlbn.store import open_store
-from sqlbn.store.spec import ModelSpec, decoded_meta
+from sqlbn.store.meta import decoded_meta
+from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.shape import Shape
 from sqlbn.updates.changes import Change, Changed, merge
 from sqlbn.updates.operations import change_rows
