@@ -25,9 +25,10 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.kind import Fitting, Job
 from sqlbn.kinds.losses import Loss
 from sqlbn.learners.fit_options import FitOptions
-from sqlbn.store.description import fit_meta, variables_of, write_variables
 from sqlbn.store.history import start_history
-from sqlbn.store.spec import ModelSpec, read_spec, write_meta
+from sqlbn.store.meta import fit_meta, write_meta
+from sqlbn.store.spec import ModelSpec, read_spec
+from sqlbn.store.stored_variables import variables_of, write_variables
 from sqlbn.structure.shape import Shape
 
 

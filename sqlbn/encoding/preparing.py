@@ -272,6 +272,18 @@ def _prepared(
     return Prepared(training, class_book, class_counts, learned, tables)
 
 
+def write_classes(workspace: Workspace, classes: Sequence[tuple[str, float]]) -> None:
+    """The draft's `classes`, in the order of their codes."""
+    columns = probability_names([name for name, _ in classes])
+    workspace.fill(
+        "classes",
+        [
+            (i, name, n, column)
+            for i, ((name, n), column) in enumerate(zip(classes, columns, strict=True))
+        ],
+    )
+
+
 def probability_names(classes: Sequence[str]) -> list[str]:
     """`p_<class>` for each class; the engine ignores case, so 'a' and 'A' need different names."""
     taken: set[str] = set()
@@ -283,18 +295,6 @@ def probability_names(classes: Sequence[str]) -> list[str]:
         taken.add(column.lower())
         found.append(column)
     return found
-
-
-def write_classes(workspace: Workspace, classes: Sequence[tuple[str, float]]) -> None:
-    """The draft's `classes`, in the order of their codes."""
-    columns = probability_names([name for name, _ in classes])
-    workspace.fill(
-        "classes",
-        [
-            (i, name, n, column)
-            for i, ((name, n), column) in enumerate(zip(classes, columns, strict=True))
-        ],
-    )
 
 
 def encode_rows(

@@ -1,4 +1,4 @@
-"""The tables of every model that tell its structure: attributes, parents, information."""
+"""The tables of a model's structure: `attributes`, `parents` and `cmi`."""
 
 from __future__ import annotations
 

@@ -26,7 +26,8 @@ from sqlbn.search.methods import COUNTS_SHARE, FoundNetwork, entropy
 from sqlbn.search.search_options import SearchOptions
 from sqlbn.search.window import FollowedGraph
 from sqlbn.store.history import stream_label
-from sqlbn.store.spec import ModelSpec, add_meta, read_spec
+from sqlbn.store.meta import add_meta
+from sqlbn.store.spec import ModelSpec, read_spec
 from sqlbn.structure.shape import Shape, Structure
 from sqlbn.updates.stored_model import encoding_of
 from sqlbn.updates.stream import batches, used_source

@@ -23,7 +23,6 @@ from sqlbn.errors import (
     opt,
 )
 from sqlbn.kinds.kind import Added
-from sqlbn.store.description import program_meta, variables_of, write_variables
 from sqlbn.store.history import (
     FILES,
     HISTORY,
@@ -38,7 +37,9 @@ from sqlbn.store.history import (
     moment,
     write_history,
 )
-from sqlbn.store.spec import ModelSpec, read_spec, write_meta
+from sqlbn.store.meta import program_meta, write_meta
+from sqlbn.store.spec import ModelSpec, read_spec
+from sqlbn.store.stored_variables import variables_of, write_variables
 from sqlbn.updates.joined_codebooks import (
     Array,
     Books,

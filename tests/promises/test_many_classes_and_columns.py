@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from loo_cases import REPORTED, loocv, same_surface, selections
 from random_tables import (
     Case,
     as_if_large,
@@ -28,7 +29,6 @@ from random_tables import (
     same_losses,
     same_predictions,
 )
-from test_loo_surface import REPORTED, loocv, same_surface, selections
 
 import sqlbn
 from sqlbn.engines import limits as statement_size
@@ -129,8 +129,8 @@ def test_the_same_predictions_in_the_same_order(fruit: pa.Table, learner: str) -
             got = model.predict(rows)
             assert model.evaluate(fruit).losses == pytest.approx(losses, abs=1e-12)
             last = model.predict(rows, exclude=["kind"], order_by=["width"])
-        left = model._engine.rows("SELECT table_name FROM duckdb_tables() ORDER BY ALL")
-        assert {name for (name,) in left} == set(model._draft.names())
+        left = model._session.rows("SELECT table_name FROM duckdb_tables() ORDER BY ALL")
+        assert {name for (name,) in left} == set(model._workspace.names())
     assert got.column_names == wanted.column_names
     assert "kind" not in last.column_names
     for name in got.column_names:
@@ -239,6 +239,6 @@ def test_leave_one_out_that_does_not_fit_is_refused_before_it_starts(fruit: pa.T
 
 def test_leave_one_out_that_takes_long_says_what_a_sample_takes(fruit: pa.Table) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.kinds.product.selection._MANY_ESTIMATES", 1)
+        patch.setattr("sqlbn.kinds.product.product_selection._MANY_ESTIMATES", 1)
         with pytest.warns(SqlbnWarning, match=r"will take about .* minutes; .*loocv.sample"):
             sqlbn.fit(fruit, "kind", "skdb", kmax=1).close()
