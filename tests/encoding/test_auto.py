@@ -26,7 +26,7 @@ from sqlbn.evaluation.auto_encoding import (
 )
 from sqlbn.kinds.product.array_loo import ArrayLoo
 from sqlbn.kinds.product.product_loo import LeaveOneOut
-from sqlbn.report.sql_text import fit_statements
+from sqlbn.api.describe_calls import fit_statements
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 FOUR = "ef:3,ef:8,mdl,modl"
