@@ -43,7 +43,7 @@ class Model:
     """
 
     def __init__(self, session: Session, workspace: Workspace, spec: ModelSpec) -> None:
-        self._session, self._draft, self._spec = session, workspace, spec
+        self._session, self._workspace, self._spec = session, workspace, spec
         self._unseen = Unseen(0, {})
 
     # -- what it is ----------------------------------------------------------------------------
@@ -91,12 +91,12 @@ class Model:
     @property
     def encoding(self) -> Encoding:
         """How values become codes, for other rows to follow."""
-        return encoding_of(self._draft, self._spec)
+        return encoding_of(self._workspace, self._spec)
 
     @property
     def variables(self) -> pa.Table:
         """`attribute, kind, n_rows_present, n_missing, parts, level, cost, null_cost, …`."""
-        if "variables" not in self._draft.names():
+        if "variables" not in self._workspace.names():
             raise StoreError(
                 "the model has no table 'variables': it was made by an earlier sqlbn; fit it again"
             )
@@ -105,19 +105,19 @@ class Model:
     @property
     def shape(self) -> Shape:
         """Order, parents and used attributes."""
-        return shape_of(self._draft, self._spec)
+        return shape_of(self._workspace, self._spec)
 
     @property
     def terms(self) -> pa.Table | None:
         """`attribute, parents, weight`: the parent sets of a collection; None for other models."""
-        if "terms" not in self._draft.names():
+        if "terms" not in self._workspace.names():
             return None
         return self._table("terms", "rowid")
 
     @property
     def loocv(self) -> pa.Table | None:
         """`k, n_attributes, loss, value`: the leave-one-out surface of a selective learner."""
-        if "loocv" not in self._draft.names():
+        if "loocv" not in self._workspace.names():
             return None
         return self._table("loocv", "loss, k, n_attributes")
 
@@ -127,17 +127,17 @@ class Model:
 
         How the parents were decided on, by a search or with a bound; None where all rows tell.
         """
-        if "decisions" not in self._draft.names():
+        if "decisions" not in self._workspace.names():
             return None
         return self._table("decisions", "step")
 
     def cpt(self, attribute: str) -> pa.Table:
         """The conditional probability table of an attribute, with decoded values."""
         position = self._spec.position(attribute)
-        return self._session.arrow(self._spec.cpt_sql(position, self._draft.prefix))
+        return self._session.arrow(self._spec.cpt_sql(position, self._workspace.prefix))
 
     def _table(self, name: str, order: str) -> pa.Table:
-        return self._session.arrow(f"FROM {self._draft.table(name)} ORDER BY {order}")
+        return self._session.arrow(f"FROM {self._workspace.table(name)} ORDER BY {order}")
 
     def __repr__(self) -> str:
         learner, target = self._spec.meta["learner"], self._spec.target.name
@@ -244,7 +244,7 @@ class Model:
         session, row_engine = self._session, self._session.row_engine
         source, hidden = scorable(self._spec, source, exclude)
         order = ordering(source, order_by)
-        scorer = self._spec.scorer(self._draft.prefix, source.columns, row_engine.dialect)
+        scorer = self._spec.scorer(self._workspace.prefix, source.columns, row_engine.dialect)
         self._unseen = count_unseen(row_engine, self._spec, scorer, source)
         if strict:
             self._unseen.refuse()
@@ -279,7 +279,7 @@ class Model:
         source = open_source(self._session, data, **_rows(rows), trained=self._spec.trained())
         spec = self._spec
         chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
-        result = evaluate_source(self._draft, spec, source, weight, ranking, chosen)
+        result = evaluate_source(self._workspace, spec, source, weight, ranking, chosen)
         require_judged(result, self.target)
         return result
 
@@ -312,22 +312,22 @@ class Model:
     def _changed(
         self, action: str, data: Any, again: bool, progress: Progress | None, rows: dict[str, Any]
     ) -> Change:
-        changed = change_rows(self._living, action, data, again=again, progress=progress, **rows)
+        changed = change_rows(self._stored, action, data, again=again, progress=progress, **rows)
         return self._replace(changed)
 
     def merge(self, other: Model, *, again: bool = False) -> Change:
         """Add the rows of another model with the same encoding, known by its counts alone."""
         with other._copied_to(self._session) as workspace:
             there = StoredModel(workspace, other._spec)
-            return self._replace(merge(self._living, there, again, Progress()))
+            return self._replace(merge(self._stored, there, again, Progress()))
 
     @contextmanager
     def _copied_to(self, session: Session) -> Iterator[Workspace]:
         """The tables in another engine."""
         workspace = Workspace(session)
         try:
-            for name in self._draft.names():
-                rows = self._session.arrow(f"FROM {self._draft.table(name)}")
+            for name in self._workspace.names():
+                rows = self._session.arrow(f"FROM {self._workspace.table(name)}")
                 view = session.register(rows)
                 session.execute(f"CREATE TABLE {workspace.table(name)} AS FROM {view}")
                 session.unregister(view)
@@ -336,12 +336,12 @@ class Model:
             workspace.drop()
 
     @property
-    def _living(self) -> StoredModel:
-        return StoredModel(self._draft, self._spec)
+    def _stored(self) -> StoredModel:
+        return StoredModel(self._workspace, self._spec)
 
     def _replace(self, changed: Changed) -> Change:
-        self._draft.drop()
-        self._draft, self._spec, change = changed
+        self._workspace.drop()
+        self._workspace, self._spec, change = changed
         return change
 
     def export(
@@ -359,7 +359,7 @@ class Model:
         from sqlbn.exporting.formats import export_pieces, write_pieces
 
         name = name or self._spec.meta.get("name") or "model"
-        pieces = export_pieces(self._draft, self._spec, format, name, dict(options))
+        pieces = export_pieces(self._workspace, self._spec, format, name, dict(options))
         if out is None:
             return "".join(pieces)
         write_pieces(pieces, Path(out))
@@ -367,7 +367,7 @@ class Model:
 
     def save(self, store: str | Path, name: str, replace: bool = False) -> None:
         """Write the model into a store file, in one transaction."""
-        open_store(store).save(self._draft, self._spec, name, replace)
+        open_store(store).save(self._workspace, self._spec, name, replace)
 
     def close(self) -> None:
         """Free what the model holds: memory and scratch files."""

@@ -16,6 +16,7 @@ from conftest import Run
 from test_living_properties import contents
 
 import sqlbn
+from sqlbn.api.describe_calls import fit_statements
 from sqlbn.encoding.learn_codebooks import Discretisation, candidates
 from sqlbn.evaluation.auto_encoding import (
     Trial,
@@ -26,7 +27,6 @@ from sqlbn.evaluation.auto_encoding import (
 )
 from sqlbn.kinds.product.array_loo import ArrayLoo
 from sqlbn.kinds.product.product_loo import LeaveOneOut
-from sqlbn.api.describe_calls import fit_statements
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 FOUR = "ef:3,ef:8,mdl,modl"
@@ -71,7 +71,7 @@ def fit(table: Any, **options: Any) -> Any:
 
 def trials(model: Any) -> list[dict[str, Any]]:
     names = ("encoding", "rows", "codes", "loss", "value", "chosen")
-    rows = model._engine.rows(f"FROM {model._draft.table('encodings')}")
+    rows = model._session.rows(f"FROM {model._workspace.table('encodings')}")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
