@@ -14,7 +14,7 @@ from conftest import Run
 
 import sqlbn
 from sqlbn.evaluation.metrics import MEASURES
-from sqlbn.learners.fit_options import catalogue
+from sqlbn.options import catalogue
 from sqlbn.text import json_text
 
 

@@ -34,7 +34,8 @@ from sqlbn.evaluation.metrics import Evaluation
 from sqlbn.exporting.targets import TARGETS
 from sqlbn.kinds import losses
 from sqlbn.learners import registry
-from sqlbn.learners.fit_options import FitOptions, catalogue, fit_options, reference
+from sqlbn.learners.fit_options import FitOptions, fit_options
+from sqlbn.options import catalogue, reference
 from sqlbn.options.option import GROUPS, Option, declared
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure, no_parents
