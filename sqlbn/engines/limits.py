@@ -24,9 +24,42 @@ class Limits:
 
     # -- engines, data -----------------------------------------------------------------------
 
+    # A packed key of up to this many bits is counted in an array instead of a hash table: enough
+    # for the blocks of the covering plan (2^17 cells: 11 ms a million rows, three times that
+    # without). Past that the array is mostly empty (adult, k = 5: 24 bits make pass 2 ten times
+    # slower).
+    perfect_hash_bits: int = 18
+    # Rows of one batch of a stream.
+    batch_rows: int = 100_000
+    # Past this share of the memory limit persisted rows go to a Parquet file: a table that is
+    # spilled and read back costs more (20 M rows x 55 columns under 1 GB: 8 blocks 3.4 s against
+    # 2.1 s).
+    persist_share: float = 0.4
+    # Somewhat more threads than cores help where rows come from afar; thousands only wait for each
+    # other.
+    threads_per_core: int = 4
+    # Joins that one statement over rows should have, and the same of Spark.
+    joins_at_once: int = 64
+    spark_joins_at_once: int = 8
+    # Cells of a block of counts in Spark, and blocks that one statement counts.
+    spark_block_cells: int = 1 << 14
+    spark_blocks_at_once: int = 8
+    # A table of the model up to this size goes whole to every executor; a larger one is shuffled.
+    spark_broadcast_bytes: int = 256 * 2**20
+    # Statements that run at the same time: a cluster has room beside a small one.
+    spark_statements_at_once: int = 4
+    # Rows of one source that a cluster numbers in one place.
+    spark_piece_rows: int = 2**20
+    # Seconds to wait until a server of Spark answers at all.
+    spark_answer_seconds: float = 10.0
+
     # -- encoding ----------------------------------------------------------------------------
 
     # -- counts ------------------------------------------------------------------------------
+
+    # Cells a block may have. Measured on 1 M rows, 5 values, 7 classes: six attributes (2^17 cells)
+    # 11 ms, seven (2^19) 30 ms, so one more attribute costs more than the pairs it adds save.
+    block_cells: int = 1 << 17
 
     # -- structure, search -------------------------------------------------------------------
 
