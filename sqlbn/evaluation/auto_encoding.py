@@ -23,8 +23,8 @@ from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnWarning
+from sqlbn.kinds.losses import Loss
 from sqlbn.learners.base import checked_loss
-from sqlbn.models.losses import Loss
 from sqlbn.options import FitOptions
 from sqlbn.pipeline import learn_judged, loss_of
 from sqlbn.store.spec import ModelSpec

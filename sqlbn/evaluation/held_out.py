@@ -18,13 +18,13 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError, SqlbnWarning
 from sqlbn.evaluation.metrics import Evaluation, from_sums
 from sqlbn.evaluation.ranking import Ranking, kept, rank, rankable_sql
-from sqlbn.models.compiler import (
+from sqlbn.kinds.compiler import (
     Scorer,
     judged_sql,
     losses_sql,
     truth_items,
 )
-from sqlbn.models.steps import is_large, scored_in_steps
+from sqlbn.kinds.steps import is_large, scored_in_steps
 from sqlbn.store.spec import ModelSpec
 
 # Past this many classes the engine takes longer to plan scores and losses in one query than to

@@ -13,7 +13,7 @@ from sqlbn.encoding.weights import check_weights
 from sqlbn.engines import Session
 from sqlbn.errors import OptionError
 from sqlbn.evaluation.ranking import RANKINGS, Ranking, pooled_rankings
-from sqlbn.models.losses import against_rest, matthews
+from sqlbn.kinds.losses import against_rest, matthews
 from sqlbn.options import FitOptions
 
 

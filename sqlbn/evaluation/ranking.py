@@ -11,7 +11,7 @@ from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import added
 from sqlbn.engines.sql import NAMES, literal, render
-from sqlbn.models.compiler import TIE
+from sqlbn.kinds.compiler import TIE
 
 # Precisions are added up as whole numbers of these parts, so that the order does not matter.
 PRECISION_UNIT = 2**60

@@ -20,9 +20,9 @@ from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.sql import render
 from sqlbn.errors import NoRowsError
-from sqlbn.models.compiler import Scorer, code_items
-from sqlbn.models.estimates import Smoothing
-from sqlbn.models.product.factors import Factor
+from sqlbn.kinds.compiler import Scorer, code_items
+from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.product.factors import Factor
 from sqlbn.networks.network import Network, Variable
 
 # The class of a network that has none: all rows are in it, and no column says so.

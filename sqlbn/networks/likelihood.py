@@ -30,8 +30,8 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import NAMES, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.evaluation.held_out import check_input
-from sqlbn.models.compiler import Scorer, own_score, product_scores
-from sqlbn.models.product.factors import Factor
+from sqlbn.kinds.compiler import Scorer, own_score, product_scores
+from sqlbn.kinds.product.factors import Factor
 from sqlbn.networks.coding import coded_rows, narrowed, network_scorer
 from sqlbn.networks.network import Network
 from sqlbn.networks.stored_networks import check_is_network, smoothed_copy

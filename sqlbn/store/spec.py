@@ -23,11 +23,11 @@ from sqlbn.errors import (
     OptionError,
     StoreError,
 )
-from sqlbn.models.average.superparents import SuperParents, read_supers
-from sqlbn.models.collection.collected import Collected, read_collected
-from sqlbn.models.compiler import Scorer
-from sqlbn.models.estimates import Smoothing, log_prior
-from sqlbn.models.product.factors import Factor
+from sqlbn.kinds.average.superparents import SuperParents, read_supers
+from sqlbn.kinds.collection.collected import Collected, read_collected
+from sqlbn.kinds.compiler import Scorer
+from sqlbn.kinds.estimates import Smoothing, log_prior
+from sqlbn.kinds.product.factors import Factor
 from sqlbn.store.damage import (
     check_tables,
     damaged_by,
