@@ -16,8 +16,7 @@ from sqlbn.engines import Session, Settings
 from sqlbn.engines.progress import ConsoleProgress, Progress
 from sqlbn.engines.session import start_session
 from sqlbn.errors import OptionError, SqlbnWarning
-from sqlbn.evaluation.curves import Point, learning_curves
-from sqlbn.evaluation.folds import cross_validate
+from sqlbn.evaluation.cross_validation import Point, cross_validate, learning_curves
 from sqlbn.evaluation.held_out import evaluate_source, require_judged
 from sqlbn.evaluation.metrics import (
     Evaluation,

@@ -9,15 +9,14 @@ from typing import Any
 
 from sqlbn.data import Source
 from sqlbn.data.no_target import NO_CLASS
-from sqlbn.encoding.partitions import (
+from sqlbn.encoding.learn_codebooks import (
     AUTO,
     DEFAULT_BINS,
     Discretisation,
     candidates,
     checked_method,
 )
-from sqlbn.encoding.profile import Choices
-from sqlbn.encoding.weights import checked_kind
+from sqlbn.encoding.profile import Choices, checked_kind
 from sqlbn.errors import OptionError
 from sqlbn.kinds.estimates import (
     Smoothing,

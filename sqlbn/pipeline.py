@@ -10,7 +10,7 @@ from sqlbn.counts.subsets import affordable
 from sqlbn.data import Source
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.encoded import discard
-from sqlbn.encoding.partitions import AUTO
+from sqlbn.encoding.learn_codebooks import AUTO
 from sqlbn.encoding.preparing import (
     Encoding,
     Looked,

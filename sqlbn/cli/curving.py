@@ -14,9 +14,8 @@ from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.engines.output_files import check_table_file, write_table
-from sqlbn.evaluation.curves import points_table
-from sqlbn.evaluation.metrics import OF_POSITIVE, check_measure
-from sqlbn.evaluation.ranking import RANKINGS
+from sqlbn.evaluation.cross_validation import points_table
+from sqlbn.evaluation.metrics import OF_POSITIVE, RANKINGS, check_measure
 from sqlbn.lists import listed, names_in
 from sqlbn.report.plots import check_plot, plot_curves
 from sqlbn.text import json_text

@@ -16,7 +16,7 @@ from sqlbn.cli.searches import search_summary
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
-from sqlbn.encoding.weights import WEIGHT_KINDS
+from sqlbn.encoding.profile import WEIGHT_KINDS
 from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.kinds.estimates import BACKOFFS
 from sqlbn.model import Model

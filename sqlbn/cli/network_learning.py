@@ -13,7 +13,7 @@ from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.engines.sql import identifier, literal
 from sqlbn.model import Model
-from sqlbn.networks import network_fit as learning
+from sqlbn.networks import network_calls as learning
 from sqlbn.text import json_text
 
 # What a fit takes and a search for a network has no use for.

@@ -22,8 +22,8 @@ from sqlbn.counts.subsets import (
 )
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.workspace import Workspace
-from sqlbn.structure.forest import GammaSums, Score, score_gains
 from sqlbn.structure.information import Information, information
+from sqlbn.structure.shape import GammaSums, Score, score_gains
 
 MARGINS = "margins"
 # Cells of pairs that are worth storing: 2^23 rows take about 60 MB in a store. More (hundreds of

@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.counts.counter import counted_blocks, dense_counts, marginals, plan
+from sqlbn.counts.counter import (
+    counted_blocks,
+    dense_counts,
+    marginals,
+    plan,
+)
 from sqlbn.counts.cover import Block, Family, cells_of
 from sqlbn.counts.families import ARRAY_CELLS, INSERTED_TOGETHER, FamilyCounts
 from sqlbn.encoding.encoded import Encoded

@@ -27,7 +27,12 @@ from sqlbn.data.relation import (
     parquet_row_key,
 )
 from sqlbn.engines import Session
-from sqlbn.engines.sql import identifier, literal, literals, render
+from sqlbn.engines.sql import (
+    identifier,
+    literal,
+    literals,
+    render,
+)
 from sqlbn.errors import SourceError, TableError
 from sqlbn.text import is_remote
 

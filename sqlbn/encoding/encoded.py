@@ -17,7 +17,7 @@ from sqlbn.encoding.codebook import (
     code_sql,
     column_sql,
 )
-from sqlbn.encoding.weights import Weights
+from sqlbn.encoding.profile import Weights
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.row_engine import (

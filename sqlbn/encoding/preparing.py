@@ -10,17 +10,16 @@ from sqlbn.data import Source
 from sqlbn.data.csv_types import Trained
 from sqlbn.data.relation import staged
 from sqlbn.data.value_types import check_same_values, type_group
-from sqlbn.encoding.books import (
+from sqlbn.encoding.codebook import BookTables, Codebook
+from sqlbn.encoding.encoded import Encoded, encode
+from sqlbn.encoding.learn_codebooks import (
     Learned,
     learn_classes,
     learn_codebooks,
     learn_codebooks_like,
 )
-from sqlbn.encoding.codebook import BookTables, Codebook
-from sqlbn.encoding.encoded import Encoded, encode
-from sqlbn.encoding.profile import ColumnProfile, profile_columns
+from sqlbn.encoding.profile import ColumnProfile, Weights, check_weights, profile_columns
 from sqlbn.encoding.value_classes import Labelled
-from sqlbn.encoding.weights import Weights, check_weights
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.progress import Progress
@@ -253,7 +252,6 @@ def write_classes(workspace: Workspace, classes: Sequence[tuple[str, float]]) ->
     columns = probability_names([name for name, _ in classes])
     workspace.fill(
         "classes",
-        f'code UINTEGER, class VARCHAR, n {workspace.n_type}, "column" VARCHAR',
         [
             (i, name, n, column)
             for i, ((name, n), column) in enumerate(zip(classes, columns, strict=True))

@@ -7,7 +7,7 @@ integer division, names of tables) is done when the statement is complete, in
 taken for anything else, whatever stands in it. Spelling does not depend on what stands around a
 token, so nothing would be gained by carrying a dialect to the hundreds of places that quote a name.
 
-The dialects of exported scripts build on this one: `export/targets.py`.
+The dialects of exported scripts build on this one: `exporting/targets.py`.
 """
 
 from __future__ import annotations

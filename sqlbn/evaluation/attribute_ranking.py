@@ -14,7 +14,7 @@ from sqlbn.data.opening import check_there
 from sqlbn.data.relation import staged
 from sqlbn.data.sampling import WORD, shuffle_sql
 from sqlbn.encoding.encoded import discard
-from sqlbn.encoding.partitions import AUTO
+from sqlbn.encoding.learn_codebooks import AUTO
 from sqlbn.encoding.preparing import encode_rows, look, prepare
 from sqlbn.engines import Session
 from sqlbn.engines.progress import ConsoleProgress, Progress
@@ -28,7 +28,7 @@ from sqlbn.options import FitOptions
 from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule, given_rule
 from sqlbn.search.contest import Contest, Verdict
-from sqlbn.search.measures import Measures
+from sqlbn.search.dependence import Measures
 
 # A row is a row: weights would make some count for more than a bound can know.
 RANK_OPTIONS = tuple(option for option in DATA_OPTIONS if option != "weight")

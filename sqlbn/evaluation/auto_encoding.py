@@ -17,7 +17,7 @@ from sqlbn.data.relation import staged
 from sqlbn.data.sampling import shuffle_sql
 from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.encoding.partitions import Discretisation, candidates
+from sqlbn.encoding.learn_codebooks import Discretisation, candidates
 from sqlbn.encoding.preparing import Looked, look
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
@@ -323,6 +323,5 @@ def _write(best: Candidate, trials: Sequence[Trial], loss: Loss) -> None:
     trials = list({(t.encoding, t.rows): t for t in trials}.values())
     best.workspace.fill(
         "encodings",
-        "encoding VARCHAR, rows BIGINT, codes BIGINT, loss VARCHAR, value DOUBLE, chosen BOOLEAN",
         [(str(t.encoding), t.rows, t.n_codes, loss, t.value, t is best.trial) for t in trials],
     )

@@ -11,13 +11,19 @@ from sqlbn.data import Source
 from sqlbn.data.relation import ROW, staged
 from sqlbn.data.value_types import check_same_values
 from sqlbn.encoding.codebook import Codebook, is_never_boolean
-from sqlbn.encoding.weights import check_weights
+from sqlbn.encoding.profile import check_weights
 from sqlbn.engines import Session
 from sqlbn.engines.sql import RESERVED
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError, SqlbnWarning
-from sqlbn.evaluation.metrics import Evaluation, from_sums
-from sqlbn.evaluation.ranking import Ranking, kept, rank, rankable_sql
+from sqlbn.evaluation.metrics import (
+    Evaluation,
+    Ranking,
+    from_sums,
+    kept,
+    rank,
+    rankable_sql,
+)
 from sqlbn.kinds.compiler import (
     Scorer,
     judged_sql,

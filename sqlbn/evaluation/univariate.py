@@ -18,10 +18,10 @@ from sqlbn.encoding.codebook import (
     code_sql,
     column_sql,
 )
-from sqlbn.encoding.partitions import AUTO
+from sqlbn.encoding.learn_codebooks import AUTO
 from sqlbn.encoding.preparing import Prepared, look
 from sqlbn.encoding.preparing import prepare as prepare_columns
-from sqlbn.encoding.variables import PartCounts, Variable, variable_of
+from sqlbn.encoding.value_classes import PartCounts, Variable, variable_of
 from sqlbn.engines.progress import ConsoleProgress, Progress
 from sqlbn.engines.session import start_session
 from sqlbn.engines.sql import literals

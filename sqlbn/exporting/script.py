@@ -8,11 +8,21 @@ from dataclasses import replace
 from typing import Any
 
 from sqlbn import __version__
-from sqlbn.engines.sql import RESERVED, identifier, literal, literals
+from sqlbn.engines.sql import (
+    RESERVED,
+    identifier,
+    literal,
+    literals,
+)
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ExportError
-from sqlbn.exporting.targets import INPUT, TURNS_TABLE, PortableDialect, Target
-from sqlbn.exporting.translation import Translator
+from sqlbn.exporting.targets import (
+    INPUT,
+    TURNS_TABLE,
+    PortableDialect,
+    Target,
+    Translator,
+)
 from sqlbn.kinds.average.superparents import SUPER_TABLE, implied_table
 from sqlbn.kinds.collection.collected import START_TABLE
 from sqlbn.kinds.compiler import Scorer, prediction_sql

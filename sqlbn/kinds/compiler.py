@@ -17,7 +17,12 @@ from sqlbn.engines import limits as statement_size
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import added
 from sqlbn.engines.packing import packed_sql
-from sqlbn.engines.sql import NAMES, identifier, literal, render
+from sqlbn.engines.sql import (
+    NAMES,
+    identifier,
+    literal,
+    render,
+)
 from sqlbn.kinds.average.average_query import averaged_scores
 from sqlbn.kinds.average.superparents import SuperParents
 from sqlbn.kinds.collection.collected import Collected

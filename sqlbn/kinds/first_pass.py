@@ -22,11 +22,9 @@ from sqlbn.kinds.losses import Loss
 from sqlbn.options import FitOptions
 from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule
-from sqlbn.search.dependence import Decided, latest_cmi
-from sqlbn.search.measures import Measures
-from sqlbn.structure.forest import GammaSums, score_gains
+from sqlbn.search.dependence import Decided, Measures, latest_cmi
 from sqlbn.structure.information import Information, information
-from sqlbn.structure.shape import Shape
+from sqlbn.structure.shape import GammaSums, Shape, score_gains
 
 
 def _no_judge(loss: Loss) -> float:

@@ -12,19 +12,17 @@ from sqlbn.errors import OptionError
 from sqlbn.kinds.estimates import Estimate, Missing
 from sqlbn.kinds.losses import LOSSES, Loss
 from sqlbn.search.bounds import Rule
-from sqlbn.search.dependence import Decided
-from sqlbn.search.measures import Measures
+from sqlbn.search.dependence import Decided, Measures
 from sqlbn.search.search_options import SearchOptions
-from sqlbn.structure.forest import Score
 from sqlbn.structure.information import Information, single_families
-from sqlbn.structure.orders import (
+from sqlbn.structure.parent_sets import (
     AUTO,
+    Given,
     Order,
     needs_pairs,
     position_of,
 )
-from sqlbn.structure.parent_sets import Given
-from sqlbn.structure.shape import Select, Structure
+from sqlbn.structure.shape import Score, Select, Structure
 
 # From measures, an order of the attributes and a rule to a structure.
 Decider = Callable[[Measures, Sequence[int], Rule], Decided]

@@ -14,8 +14,7 @@ from sqlbn.learners.base import (
     Smooths,
 )
 from sqlbn.structure.information import Information
-from sqlbn.structure.orders import AUTO, checked_order
-from sqlbn.structure.parent_sets import given_terms, read_given
+from sqlbn.structure.parent_sets import AUTO, checked_order, given_terms, read_given
 from sqlbn.structure.shape import Structure, no_parents
 
 

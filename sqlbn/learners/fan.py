@@ -6,10 +6,9 @@ from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Learner, Smooths
-from sqlbn.structure.forest import Score, checked_score, forest
 from sqlbn.structure.information import Information, bare_pair_families, pair_families
-from sqlbn.structure.orders import checked_order, needs_pairs, ordered
-from sqlbn.structure.shape import Structure
+from sqlbn.structure.parent_sets import checked_order, needs_pairs, ordered
+from sqlbn.structure.shape import Score, Structure, checked_score, forest
 
 
 class Fan(Learner):

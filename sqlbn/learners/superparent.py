@@ -6,9 +6,8 @@ from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Learner, Smooths
-from sqlbn.structure.forest import star
 from sqlbn.structure.information import Information, bare_pair_families, pair_families
-from sqlbn.structure.orders import (
+from sqlbn.structure.parent_sets import (
     AUTO,
     best_super_parent,
     checked_order,
@@ -16,7 +15,7 @@ from sqlbn.structure.orders import (
     ordered,
     position_of,
 )
-from sqlbn.structure.shape import Structure
+from sqlbn.structure.shape import Structure, star
 
 
 class SuperParent(Learner):

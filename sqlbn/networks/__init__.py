@@ -11,19 +11,19 @@ if TYPE_CHECKING:
     from sqlbn.networks.following import follow
     from sqlbn.networks.network_calls import (
         NetworkScore,
+        learn,
         load,
         plot,
         query,
         score,
     )
-    from sqlbn.networks.network_fit import learn
     from sqlbn.networks.sample_rows import sample
 
 # Imported on first use: they need the engine, files and tables do not.
 _HOMES = {
     "NetworkScore": "sqlbn.networks.network_calls",
     "follow": "sqlbn.networks.following",
-    "learn": "sqlbn.networks.network_fit",
+    "learn": "sqlbn.networks.network_calls",
     "load": "sqlbn.networks.network_calls",
     "plot": "sqlbn.networks.network_calls",
     "query": "sqlbn.networks.network_calls",

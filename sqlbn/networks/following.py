@@ -21,12 +21,11 @@ from sqlbn.engines.progress import ConsoleProgress, Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, OptionError
 from sqlbn.model import Model
-from sqlbn.networks.coding import coded_rows
-from sqlbn.networks.network_fit import fit_keywords
+from sqlbn.networks.likelihood import coded_rows
+from sqlbn.networks.network_calls import fit_keywords
 from sqlbn.options import FitOptions
 from sqlbn.pipeline import Pattern, learn, learn_judged
-from sqlbn.search.decisions import Decision, Log, Task
-from sqlbn.search.graph import Change, Graph
+from sqlbn.search.decisions import Change, Decision, Graph, Log, Task
 from sqlbn.search.methods import COUNTS_SHARE, FoundNetwork, entropy
 from sqlbn.search.search_options import SearchOptions
 from sqlbn.search.window import FollowedGraph

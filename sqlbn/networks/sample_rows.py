@@ -11,19 +11,27 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sqlbn.engines.output_files import check_folder, csv_name, is_same, output_format, replacing
+from sqlbn.engines.output_files import (
+    check_folder,
+    csv_name,
+    is_same,
+    output_format,
+    replacing,
+)
 from sqlbn.engines.progress import ConsoleProgress, Progress
 from sqlbn.engines.settings import held_threads
 from sqlbn.errors import OptionError
 from sqlbn.networks.bif import write_bif
 from sqlbn.networks.network import Network
 from sqlbn.networks.random_networks import (
+    CHUNK,
     CLASS,
+    Disturbance,
     RandomModel,
+    Sampler,
     random_network,
     with_irrelevant,
 )
-from sqlbn.networks.row_sampling import CHUNK, Disturbance, Sampler
 from sqlbn.networks.stored_networks import read_network
 
 # One thread writes, the others draw: more than a few would only wait for it.

@@ -14,7 +14,7 @@ from sqlbn.errors import OptionError
 from sqlbn.text import printable
 
 if TYPE_CHECKING:
-    from sqlbn.evaluation.curves import Point
+    from sqlbn.evaluation.cross_validation import Point
     from sqlbn.evaluation.univariate import Preparation
     from sqlbn.updates.stream import StreamBatch
 

@@ -13,7 +13,7 @@ from sqlbn.counts.margins import plan_margins
 from sqlbn.counts.subsets import plan_subsets, subsets_of
 from sqlbn.data import open_source
 from sqlbn.encoding.encoded import Encoded, encode_statement
-from sqlbn.encoding.partitions import AUTO
+from sqlbn.encoding.learn_codebooks import AUTO
 from sqlbn.encoding.preparing import look, prepare
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress

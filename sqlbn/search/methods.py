@@ -16,10 +16,8 @@ from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.search.blocks import RowStream
 from sqlbn.search.bounds import Rule
-from sqlbn.search.decisions import Log, Task
-from sqlbn.search.graph import Graph
-from sqlbn.search.hgc import hgc
-from sqlbn.search.scores import LocalScores
+from sqlbn.search.decisions import Graph, Log, Task
+from sqlbn.search.hill_climbing import LocalScores, hgc
 from sqlbn.search.vfbn1 import vfbn1
 from sqlbn.search.vfbn2 import vfbn2
 from sqlbn.structure.shape import Structure

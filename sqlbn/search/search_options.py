@@ -13,7 +13,7 @@ from sqlbn.search.bounds import (
     check_deltas,
     checked_bound,
 )
-from sqlbn.search.graph import Limits
+from sqlbn.search.decisions import Limits
 
 ScoreName = Literal["bdeu", "k2", "bic"]
 _SCORED = ("score", "ess")

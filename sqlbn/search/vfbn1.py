@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from sqlbn.search.blocks import RowStream
 from sqlbn.search.contest import Contest, Estimates, Verdict
-from sqlbn.search.decisions import Decision, Log, Task
-from sqlbn.search.graph import Change, Graph, changes_of
+from sqlbn.search.decisions import Change, Decision, Graph, Log, Task, changes_of
 from sqlbn.search.tallies import (
     PAIRED_ROWS,
     PATIENCE,

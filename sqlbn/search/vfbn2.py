@@ -13,8 +13,7 @@ import numpy.typing as npt
 from sqlbn.search.blocks import RowStream
 from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Contest, Estimates, Verdict
-from sqlbn.search.decisions import Decision, Log, Task
-from sqlbn.search.graph import Change, Graph
+from sqlbn.search.decisions import Change, Decision, Graph, Log, Task
 from sqlbn.search.tallies import (
     CELL_BYTES,
     PAIRED_ROWS,

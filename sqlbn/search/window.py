@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from sqlbn.search.bounds import Rule, error
 from sqlbn.search.contest import Estimates
-from sqlbn.search.decisions import Decision, Task
-from sqlbn.search.graph import Change, Graph
+from sqlbn.search.decisions import Change, Decision, Graph, Task
 from sqlbn.search.tallies import PAIRED_ROWS, Move, Tally
 from sqlbn.search.vfbn2 import moves_of
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn, get_args
 
 from sqlbn.data.value_types import plain_type
-from sqlbn.encoding.weights import WEIGHT_KINDS
+from sqlbn.encoding.profile import WEIGHT_KINDS
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import StoreError

@@ -10,9 +10,9 @@ from typing import Any
 from sqlbn.data.csv_types import Trained
 from sqlbn.data.no_target import NO_CLASS
 from sqlbn.data.value_types import plain_type, type_group
-from sqlbn.encoding.books import class_codebook
 from sqlbn.encoding.categories import with_categories
 from sqlbn.encoding.codebook import BookTables, Codebook
+from sqlbn.encoding.learn_codebooks import class_codebook
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import strides, unpacked_sql
 from sqlbn.engines.sql import literal, relation_sql, render
@@ -375,7 +375,7 @@ def _read_factors(workspace: Workspace) -> tuple[Factor, ...]:
 
 def write_meta(workspace: Workspace, meta: dict[str, Any]) -> None:
     """The draft's `meta`; anything that is not text or a number is written as JSON."""
-    workspace.create("meta", "key VARCHAR, value VARCHAR")
+    workspace.create("meta")
     add_meta(workspace, meta)
 
 

@@ -1,4 +1,4 @@
-"""Parent sets that a user gives: read from plain lists and mappings, checked against attributes."""
+"""Orders of attributes, and parent sets that a user gives, checked against the attributes."""
 
 from __future__ import annotations
 
@@ -6,10 +6,68 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal, cast, get_args
 
 from sqlbn.errors import OptionError
-from sqlbn.structure.orders import position_of
+from sqlbn.structure.information import DECIMALS, Information
+
+Order = Literal["schema", "mi", "gain"]
+AUTO = "auto"
+
+
+def checked_order(name: str) -> Order:
+    """The order of that name, or an error that lists them."""
+    if name not in get_args(Order):
+        raise OptionError(f"--order {name}: choose schema, mi or gain")
+    return cast(Order, name)
+
+
+def needs_pairs(order: Order) -> bool:
+    """Whether an order is known only after pairs of attributes were counted."""
+    return order == "gain"
+
+
+def ordered(info: Information, by: Order) -> list[int]:
+    """The attributes in an order; ties by schema."""
+    if by == "schema":
+        return list(range(len(info.mi)))
+    if by == "mi":
+        return info.order
+    gains = gain_sums(info)
+    return sorted(range(len(gains)), key=lambda i: (-gains[i], i))
+
+
+def gain_sums(info: Information) -> list[float]:
+    """What each attribute adds to what another one says of the class, summed over all others.
+
+    That is I(X_i, X_j; Y) - I(X_j; Y) = I(X_i; Y | X_j). The sum that paper 2's conclusion
+    suggests, of I(X_i; (Y, X_j)) less what X_j alone tells of X_i, is MI_i + CMI_ij: large for two
+    copies of a column, also of noise, which say nothing of the class.
+    """
+    assert info.told is not None
+    return [round(math.fsum(row), DECIMALS) for row in info.told.tolist()]
+
+
+def best_super_parent(info: Information) -> int:
+    """The attribute with the highest sum of gains; ties by schema."""
+    gains = gain_sums(info)
+    return min(range(len(gains)), key=lambda i: (-gains[i], i))
+
+
+def behind(first: int, order: Sequence[int]) -> list[int]:
+    """One attribute first, the others as they were."""
+    return [first, *(i for i in order if i != first)]
+
+
+def position_of(name: str, names: Sequence[str], option: str) -> int:
+    """The attribute of that name, in any case where that is clear, or an error."""
+    if name in names:
+        return list(names).index(name)
+    alike = [at for at, known in enumerate(names) if known.lower() == name.lower()]
+    if len(alike) == 1:
+        return alike[0]
+    listed = ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
+    raise OptionError(f"{option}: there is no attribute {name!r}; there is {listed or 'none'}")
 
 
 @dataclass(frozen=True)

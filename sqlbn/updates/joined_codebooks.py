@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.cover import Family
-from sqlbn.encoding.books import class_codebook, numeric_book, write_parts
 from sqlbn.encoding.categories import categorical_books, create_categories
 from sqlbn.encoding.codebook import BookTables, Codebook
+from sqlbn.encoding.learn_codebooks import class_codebook, numeric_book, write_parts
 from sqlbn.encoding.preparing import write_classes
 from sqlbn.engines.packing import strides
 from sqlbn.engines.sql import literals, render

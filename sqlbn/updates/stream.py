@@ -21,12 +21,12 @@ from sqlbn.errors import NoRowsError, OptionError, SqlbnWarning
 from sqlbn.evaluation.held_out import evaluate_source
 from sqlbn.evaluation.metrics import (
     HIGHER_IS_BETTER,
+    RANKINGS,
     Evaluation,
     check_class,
     pooled,
     positive_class,
 )
-from sqlbn.evaluation.ranking import RANKINGS
 from sqlbn.limits import check_whole
 from sqlbn.options import FitOptions
 from sqlbn.pipeline import learn

@@ -30,7 +30,7 @@ from reference_search import Parents, Truth, is_acyclic, neighbours, replay  # n
 
 import sqlbn  # noqa: E402
 from sqlbn.networks import Network, Variable  # noqa: E402
-from sqlbn.networks.row_sampling import Sampler  # noqa: E402
+from sqlbn.networks.random_networks import Sampler  # noqa: E402
 
 BIF = TESTS.parent.parent / "shared" / "data" / "bif"
 KNOWN = ("asia", "cancer", "earthquake", "sachs")

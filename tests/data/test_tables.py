@@ -29,7 +29,12 @@ from lake_tables import (
 )
 
 import sqlbn
-from sqlbn.data import Source, SourceFile, open_source, table_source
+from sqlbn.data import (
+    Source,
+    SourceFile,
+    open_source,
+    table_source,
+)
 from sqlbn.data.files import remote_errors
 from sqlbn.data.lake_tables import (
     TableFiles,

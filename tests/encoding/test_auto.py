@@ -16,7 +16,7 @@ from conftest import Run
 from test_living_properties import contents
 
 import sqlbn
-from sqlbn.encoding.partitions import Discretisation, candidates
+from sqlbn.encoding.learn_codebooks import Discretisation, candidates
 from sqlbn.evaluation.auto_encoding import (
     Trial,
     finalists,

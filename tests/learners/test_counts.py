@@ -11,7 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sqlbn.counts.counter import entropies, marginals, n_log_n, plan
+from sqlbn.counts.counter import (
+    entropies,
+    marginals,
+    n_log_n,
+    plan,
+)
 from sqlbn.counts.cover import (
     BLOCK_CELLS,
     Block,

@@ -9,36 +9,32 @@ import numpy as np
 import pytest
 
 from sqlbn.errors import OptionError
-from sqlbn.structure.forest import (
-    GammaSums,
-    forest,
-    score_gains,
-    star,
-)
 from sqlbn.structure.information import (
     Information,
     information,
     pair_families,
     single_families,
 )
-from sqlbn.structure.orders import (
+from sqlbn.structure.parent_sets import (
+    Term,
     best_super_parent,
+    check_acyclic,
+    fanc_terms,
     gain_sums,
     ordered,
     position_of,
-)
-from sqlbn.structure.parent_sets import (
-    Term,
-    check_acyclic,
-    fanc_terms,
     spc_terms,
     tc_terms,
 )
 from sqlbn.structure.shape import (
+    GammaSums,
     Structure,
+    forest,
     k_dependence,
     no_parents,
+    score_gains,
     spanning_tree,
+    star,
 )
 
 

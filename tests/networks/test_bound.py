@@ -24,7 +24,7 @@ from sqlbn.engines import Session
 from sqlbn.errors import OptionError
 from sqlbn.report import sql_text as explain
 from sqlbn.search.blocks import Samples
-from sqlbn.search.measures import Cells, Measures
+from sqlbn.search.dependence import Cells, Measures
 
 TARGET = "y"
 REASONS = {"bound", "tie", "exhausted"}

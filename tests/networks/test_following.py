@@ -16,8 +16,7 @@ import sqlbn
 from sqlbn.cli.main import app
 from sqlbn.errors import SqlbnError
 from sqlbn.search.bounds import Rule
-from sqlbn.search.decisions import Task
-from sqlbn.search.graph import Change, Graph, Limits
+from sqlbn.search.decisions import Change, Graph, Limits, Task
 from sqlbn.search.window import FollowedGraph
 
 CARDS = (3, 2, 3, 2)

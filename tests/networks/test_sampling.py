@@ -20,9 +20,9 @@ import sqlbn
 from sqlbn.engines.progress import Progress
 from sqlbn.errors import OptionError, SqlbnError
 from sqlbn.networks import Network, Variable
-from sqlbn.networks import row_sampling as sampling
+from sqlbn.networks import random_networks as sampling
 from sqlbn.networks import sample_rows as row_files
-from sqlbn.networks.row_sampling import CHUNK, Disturbance, Sampler
+from sqlbn.networks.random_networks import CHUNK, Disturbance, Sampler
 from sqlbn.networks.sample_rows import write_rows
 
 SMALL_CHUNK = 100

@@ -26,9 +26,8 @@ from sqlbn.errors import OptionError
 from sqlbn.networks import learn
 from sqlbn.search.blocks import RowStream
 from sqlbn.search.bounds import Rule
-from sqlbn.search.decisions import Log, Task
-from sqlbn.search.graph import Graph, Limits
-from sqlbn.search.scores import LocalScores
+from sqlbn.search.decisions import Graph, Limits, Log, Task
+from sqlbn.search.hill_climbing import LocalScores
 from sqlbn.search.tallies import CELL_BYTES
 from sqlbn.search.vfbn1 import vfbn1
 from sqlbn.search.vfbn2 import vfbn2

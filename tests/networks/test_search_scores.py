@@ -10,10 +10,15 @@ from hypothesis import strategies as st
 from random_tables import examples
 from search_cases import Codes, code_tables, encoded, random_codes, sets_of
 
-from sqlbn.search.decisions import Log
-from sqlbn.search.graph import Change, Graph, Limits, changes_of, new_parents
-from sqlbn.search.hgc import hgc
-from sqlbn.search.scores import LocalScores
+from sqlbn.search.decisions import (
+    Change,
+    Graph,
+    Limits,
+    Log,
+    changes_of,
+    new_parents,
+)
+from sqlbn.search.hill_climbing import LocalScores, hgc
 from sqlbn.search.search_options import SearchOptions
 
 SCORES: tuple[Any, ...] = ("bdeu", "k2", "bic")

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
-from sqlbn.encoding.partitions import candidates
+from sqlbn.encoding.learn_codebooks import candidates
 from sqlbn.evaluation.auto_encoding import Trial, contradicted
 
 ENCODINGS = ["ef:3", "ef:5", "ef:8", "mdl", "modl"]

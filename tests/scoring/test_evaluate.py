@@ -15,8 +15,8 @@ import sqlbn
 from sqlbn.data import open_source
 from sqlbn.engines import Session, Settings
 from sqlbn.errors import OptionError
-from sqlbn.evaluation import folds as folds_module
-from sqlbn.evaluation.folds import PLACE, deal
+from sqlbn.evaluation import cross_validation as folds_module
+from sqlbn.evaluation.cross_validation import PLACE, deal
 from sqlbn.evaluation.metrics import matthews
 from sqlbn.options import fit_options
 

@@ -32,11 +32,13 @@ from reference_ranking import auc, average_precision, rankings
 import sqlbn
 from sqlbn.engines import Session
 from sqlbn.engines.sql import NAMES
-from sqlbn.evaluation.metrics import LOSSES, Evaluation, pooled
-from sqlbn.evaluation.ranking import (
+from sqlbn.evaluation.metrics import (
+    LOSSES,
     RANKINGS,
+    Evaluation,
     Ranking,
     kept,
+    pooled,
     rank,
     rankable_sql,
 )

@@ -13,8 +13,7 @@ from sqlbn.data import Source
 from sqlbn.data.relation import staged
 from sqlbn.data.sampling import shuffle_sql
 from sqlbn.data.value_types import numeric_axis
-from sqlbn.encoding.profile import ColumnProfile
-from sqlbn.encoding.weights import Weights
+from sqlbn.encoding.profile import ColumnProfile, Weights
 from sqlbn.engines import Session
 from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import identifier, render

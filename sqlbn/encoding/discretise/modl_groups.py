@@ -312,8 +312,8 @@ def modl_groups(counts: npt.ArrayLike) -> Groups:
     `counts`, also of those that are empty; a value without rows joins the largest group.
 
     Values whose counts are proportional are put together first: an optimum that does so exists.
-    With two classes what remains is a problem of intervals (see cells.py); else few profiles are
-    solved exactly and many are searched (regrouping.py).
+    With two classes what remains is a problem of intervals (ordered.py); else few profiles are
+    solved exactly and many are searched (`cheapest_groups`).
     """
     values = whole_where_possible(counts)
     alone = np.zeros(len(values), dtype=np.intp)

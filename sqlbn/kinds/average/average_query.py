@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.packing import packed_sql
-from sqlbn.engines.sql import NAMES, literal, relation_sql, render
+from sqlbn.engines.sql import (
+    NAMES,
+    literal,
+    relation_sql,
+    render,
+)
 from sqlbn.kinds.average.superparents import SUPER_TABLE, SuperParents, implied_table
 from sqlbn.kinds.distinct_rows import (
     Key,
@@ -23,7 +28,12 @@ from sqlbn.kinds.distinct_rows import (
     identity,
     rejoined,
 )
-from sqlbn.kinds.joins import BATCH, Listed, carried_codes, joined_batch
+from sqlbn.kinds.joins import (
+    BATCH,
+    Listed,
+    carried_codes,
+    joined_batch,
+)
 from sqlbn.kinds.product.factors import Factor
 
 if TYPE_CHECKING:

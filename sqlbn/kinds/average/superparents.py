@@ -17,7 +17,7 @@ from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.packing import key_type
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.structure.subsumption import implications
+from sqlbn.structure.information import implications
 
 SUPER_TABLE = "predict_super"
 
@@ -205,7 +205,6 @@ def write_supers(
     """
     workspace.fill(
         "superparents",
-        "superparent UINTEGER, attributes VARCHAR[], weight DOUBLE, seen UINTEGER",
         [
             (at, [names[v] for v in subset], weight, n)
             for at, (subset, weight, n) in enumerate(
@@ -221,7 +220,6 @@ def write_subsumptions(
     """The draft's `subsumptions`: which value implies which; only where values are dropped."""
     workspace.fill(
         "subsumptions",
-        "attribute VARCHAR, code UINTEGER, implied VARCHAR, implied_code UINTEGER",
         [(names[i.special], i.code, names[i.general], i.implied) for i in implications],
     )
 

@@ -243,7 +243,6 @@ def write_terms(workspace: Workspace, terms: Sequence[Term], names: Sequence[str
     """The draft's `terms`: the parent sets of each attribute and their weights."""
     workspace.fill(
         "terms",
-        "attribute VARCHAR, parents VARCHAR[], weight DOUBLE",
         [(names[t.child], [names[p] for p in t.parents], t.weight) for t in terms],
     )
 
@@ -257,11 +256,7 @@ def write_turns(workspace: Workspace, collected: Collected, names: Sequence[str]
     rows += [("numbered", names[i], again, []) for again, i, _ in collected.numbered_turns]
     rows += [("large", names[i], 0, []) for i in collected.large]
     rows += [("sparse", names[t.child], 0, [names[p] for p in t.parents]) for t in collected.sparse]
-    workspace.fill(
-        "turns",
-        'turn UINTEGER, role VARCHAR, attribute VARCHAR, "repeat" USMALLINT, parents VARCHAR[]',
-        [(at, *row) for at, row in enumerate(rows)],
-    )
+    workspace.fill("turns", [(at, *row) for at, row in enumerate(rows)])
 
 
 def read_collected(

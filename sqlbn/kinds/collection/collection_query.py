@@ -11,7 +11,12 @@ from dataclasses import dataclass
 
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import key_type, packed_sql
-from sqlbn.engines.sql import NAMES, literal, relation_sql, render
+from sqlbn.engines.sql import (
+    NAMES,
+    literal,
+    relation_sql,
+    render,
+)
 from sqlbn.kinds.collection.collected import START_TABLE, Collected
 from sqlbn.kinds.distinct_rows import (
     Key,
@@ -20,7 +25,12 @@ from sqlbn.kinds.distinct_rows import (
     identity,
     rejoined,
 )
-from sqlbn.kinds.joins import BATCH, Listed, carried_codes, joined_batch
+from sqlbn.kinds.joins import (
+    BATCH,
+    Listed,
+    carried_codes,
+    joined_batch,
+)
 from sqlbn.kinds.product.factors import Factor
 
 

@@ -168,8 +168,7 @@ class CollectionTables:
     def _make_sparse(self, factor: Factor, key_type: str, offsets: Sequence[int]) -> None:
         """What was seen of the sparse terms: their cells, or the values of their parents."""
         c, classes = self._collected, range(self._n_classes)
-        columns = ", ".join(f"l_{j} DOUBLE" for j in classes)
-        self._draft.create(factor.table, f"key {key_type}, {columns}")
+        self._draft.create(factor.table, types={"key": key_type}, classes=self._n_classes)
         for term, offset in zip(c.sparse, offsets, strict=False):
             number = self._counts.number_of(term.family)
             codes = self._counts.codes(number)

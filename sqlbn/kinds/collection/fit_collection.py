@@ -30,18 +30,16 @@ from sqlbn.kinds.product.factor_tables import write_factors
 from sqlbn.learners.base import Collecting
 from sqlbn.store.description import write_structure
 from sqlbn.structure.information import Information
-from sqlbn.structure.orders import (
+from sqlbn.structure.parent_sets import (
     AUTO,
+    Term,
     behind,
     best_super_parent,
-    ordered,
-    position_of,
-)
-from sqlbn.structure.parent_sets import (
-    Term,
     families_of,
     fanc_terms,
     given_terms,
+    ordered,
+    position_of,
     spc_terms,
     tc_terms,
 )

@@ -21,7 +21,12 @@ from sqlbn.engines.limits import in_blocks
 from sqlbn.errors import OutOfMemoryError
 from sqlbn.kinds.compiler import TIE
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.losses import LEAST_PROBABILITY, Loss, finished, matthews
+from sqlbn.kinds.losses import (
+    LEAST_PROBABILITY,
+    Loss,
+    finished,
+    matthews,
+)
 
 Array = npt.NDArray[Any]
 

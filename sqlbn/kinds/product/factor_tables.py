@@ -205,6 +205,5 @@ def write_factors(workspace: Workspace, factors: Sequence[Factor]) -> None:
     """The draft's `factors` table: what each factor table is and how its key is packed."""
     workspace.fill(
         "factors",
-        "factor UINTEGER, role VARCHAR, level SMALLINT, variables USMALLINT[], members USMALLINT[]",
         [(f.number, f.role, f.level, list(f.variables), list(f.members)) for f in factors],
     )

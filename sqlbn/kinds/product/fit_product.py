@@ -12,7 +12,12 @@ from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.progress import Progress
 from sqlbn.errors import ColumnError
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.first_pass import Fitted, Job, count_information, decide_structure
+from sqlbn.kinds.first_pass import (
+    Fitted,
+    Job,
+    count_information,
+    decide_structure,
+)
 from sqlbn.kinds.losses import Loss
 from sqlbn.kinds.product.array_loo import ArrayLoo, suits_arrays
 from sqlbn.kinds.product.attribute_weights import weigh

@@ -18,7 +18,12 @@ from sqlbn.counts.families import FamilyCounts
 from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.sql import render
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.losses import Loss, LossTotals, needs_classes, terms
+from sqlbn.kinds.losses import (
+    Loss,
+    LossTotals,
+    needs_classes,
+    terms,
+)
 from sqlbn.kinds.product.product_loo_tables import (
     LooTables,
     prior_columns,

@@ -189,7 +189,7 @@ def write_loocv(workspace: Workspace, surfaces: Surfaces, ks: Sequence[int]) -> 
         for at, k in enumerate(ks)
         for n in range(values.shape[1])
     ]
-    workspace.fill("loocv", "k USMALLINT, n_attributes USMALLINT, loss VARCHAR, value DOUBLE", rows)
+    workspace.fill("loocv", rows)
 
 
 def chosen_loss(workspace: Workspace, loss: Loss, k: int, n_attributes: int) -> float:

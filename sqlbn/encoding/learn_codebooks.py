@@ -1,10 +1,12 @@
-"""Learns the codebooks of a source: categories and cut points, into the tables of a draft model."""
+"""Learns the codebooks of a source: the methods of discretisation, and what each makes of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sqlbn.data import Source
 from sqlbn.data.no_target import NO_CLASS
@@ -14,24 +16,110 @@ from sqlbn.encoding.categories import (
     categories_sql,
     create_categories,
     insert_categories,
+    learn_groups,
     values_sql,
     write_group_labels,
 )
 from sqlbn.encoding.codebook import Codebook, intervals, is_inline
 from sqlbn.encoding.discretise.equal_frequency import learn_cuts
-from sqlbn.encoding.partitions import Discretisation, cut_points, learn_groups
-from sqlbn.encoding.profile import ColumnProfile, warn_left_out
-from sqlbn.encoding.value_classes import Array, Labelled, numeric_counts
-from sqlbn.encoding.variables import PartCounts, Variable, variable_of
-from sqlbn.encoding.weights import Weights
+from sqlbn.encoding.discretise.mdl import mdl_partition
+from sqlbn.encoding.discretise.modl import cuts_at, modl_partition
+from sqlbn.encoding.profile import ColumnProfile, Weights, warn_left_out
+from sqlbn.encoding.value_classes import (
+    Array,
+    Labelled,
+    PartCounts,
+    ValueClasses,
+    Variable,
+    numeric_counts,
+    variable_of,
+)
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import ColumnError, NoRowsError
+from sqlbn.errors import ColumnError, NoRowsError, OptionError
+from sqlbn.lists import as_list, names_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+METHODS = ("ef", "mdl", "modl")
+# The best of several, by leave-one-out.
+AUTO = "auto"
+ENCODINGS = "ef:5,ef:10,ef:20,ef:50,mdl,modl"
+DEFAULT_BINS = 5
+
+
+@dataclass(frozen=True)
+class Discretisation:
+    """How columns become parts: by equal frequency, or supervised by the class."""
+
+    method: str = "ef"
+    bins: int = DEFAULT_BINS
+
+    @property
+    def intervals(self) -> Callable[[ValueClasses], Sequence[int]] | None:
+        """The supervised search for cut points; None for equal frequency."""
+        return INTERVALS.get(self.method)
+
+    def options(self) -> dict[str, Any]:
+        """What the meta table tells of it."""
+        return {"discretise": self.method} | ({"bins": self.bins} if self.method == "ef" else {})
+
+    def __str__(self) -> str:
+        return f"ef:{self.bins}" if self.method == "ef" else self.method
+
+    @property
+    def groups_values(self) -> bool:
+        """Whether categories are put into groups."""
+        return self.method == "modl"
+
+
+def candidates(given: str | Sequence[str] = ()) -> list[Discretisation]:
+    """The encodings that are tried, written as in `ef:20,modl`; without any, the usual ones.
+
+    >>> candidates("ef:20,modl")
+    [Discretisation(method='ef', bins=20), Discretisation(method='modl', bins=5)]
+    """
+    found = []
+    for word in names_in(as_list(given or ENCODINGS)):
+        method, _, bins = word.strip().partition(":")
+        if method not in METHODS or (bins and (method != "ef" or not bins.isdigit())):
+            raise OptionError(f"--encodings {word.strip()!r}: write for example {ENCODINGS}")
+        if bins and int(bins) < 2:
+            raise OptionError(f"--encodings {word.strip()!r}: give at least 2 intervals")
+        found.append(Discretisation(method, int(bins) if bins else DEFAULT_BINS))
+    return list(dict.fromkeys(found))
+
+
+def checked_method(method: str, bins: int | None) -> str:
+    """The method where it is known and goes with the number of bins."""
+    if method not in (*METHODS, AUTO):
+        raise OptionError(f"--discretise {method}: choose {', '.join((*METHODS, AUTO))}")
+    if bins is not None and method != "ef":
+        raise OptionError(f"--bins goes with --discretise ef; {method} finds their number itself")
+    return method
+
+
+def _modl(cells: ValueClasses) -> Sequence[int]:
+    found: list[int] = modl_partition(cells.counts, cells.missing).bounds.tolist()
+    return found
+
+
+def _mdl(cells: ValueClasses) -> Sequence[int]:
+    found: list[int] = mdl_partition(cells.counts).tolist() if cells.some_present else []
+    return found
+
+
+INTERVALS: dict[str, Callable[[ValueClasses], Sequence[int]]] = {"mdl": _mdl, "modl": _modl}
+
+
+def cut_points(cells: ValueClasses, bounds: Sequence[int]) -> tuple[float, ...]:
+    """The cut points of intervals that begin at the cells in `bounds`."""
+    return cuts_at(cells.uppers, np.array(bounds, dtype=np.intp))
+
 
 MAX_CLASSES = 1000
 
@@ -256,8 +344,4 @@ def write_cuts(workspace: Workspace, books: Sequence[Codebook]) -> None:
         rows += [(book.name, i, low, high, label) for i, (low, high, label) in enumerate(found)]
         if book.missing is not None:
             rows.append((book.name, book.missing, None, None, None))
-    workspace.fill(
-        "cuts",
-        "attribute VARCHAR, code UINTEGER, lower DOUBLE, upper DOUBLE, label VARCHAR",
-        rows,
-    )
+    workspace.fill("cuts", rows)

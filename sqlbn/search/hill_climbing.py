@@ -1,8 +1,4 @@
-"""Decomposable scores of a variable given its parents: BDeu, K2, BIC; each set counted once.
-
-Every score is a difference of two sums over cells: those of the family, those of the parents. The
-sums are kept, the counts are not.
-"""
+"""Hill climbing over networks (HGC), and its scores of all rows: BDeu, K2, BIC."""
 
 from __future__ import annotations
 
@@ -22,6 +18,15 @@ from sqlbn.counts.counter import (
 from sqlbn.counts.cover import Family, cells_of
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
+from sqlbn.search.decisions import (
+    Change,
+    Decision,
+    Graph,
+    Limits,
+    Log,
+    changes_of,
+    new_parents,
+)
 from sqlbn.search.search_options import ScoreName
 
 Array = npt.NDArray[Any]
@@ -99,3 +104,51 @@ def _gammas(prior: float, numbers: list[list[float]]) -> float:
     return math.fsum(
         cells * (math.lgamma(prior + n) - empty) for n, cells in zip(*numbers, strict=True)
     )
+
+
+# Gains below this share of a row are rounding, not knowledge.
+_LEAST_GAIN = 1e-9
+
+
+def hgc(
+    scores: LocalScores,
+    rows: int,
+    limits: Limits,
+    log: Log,
+    graph: Graph,
+    advance: Callable[[], None],
+) -> None:
+    """Improve a graph by the best single change, until none is left that improves it."""
+    while True:
+        changes = list(changes_of(graph, limits))
+        wanted = {c: new_parents(graph, c) for c in changes}
+        present = {i: tuple(sorted(p)) for i, p in enumerate(graph.parents)}
+        asked = [pair for touched in wanted.values() for pair in touched.items()]
+        scores.count([*present.items(), *asked], lambda: None)
+        log.rows_read += rows
+        best, gain, second = Change("none", 0), 0.0, 0.0
+        for change in changes:
+            value = sum(scores(i, p) - scores(i, present[i]) for i, p in wanted[change].items())
+            # A later change must be better by more than rounding: ties go to the first.
+            if value > gain + _LEAST_GAIN:
+                best, gain, second = change, value, gain
+            elif value > second:
+                second = value
+        if best.action == "none":
+            return
+        graph.apply(best)
+        limits.changed(best)
+        log.decisions.append(
+            Decision(
+                best,
+                len(changes),
+                rows,
+                log.rows_read,
+                1,
+                (gain - second) / rows,
+                0.0,
+                0.0,
+                "score",
+            )
+        )
+        advance()
