@@ -29,8 +29,14 @@ class DuckDBRows:
 
     def __init__(self, database: ModelDatabase) -> None:
         self._database = database
-        self.block_cells = database.limits.block_cells
-        self.joins_at_once = database.limits.joins_at_once
+
+    @property
+    def block_cells(self) -> int:
+        return self._database.limits.block_cells
+
+    @property
+    def joins_at_once(self) -> int:
+        return self._database.limits.joins_at_once
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self._database.rows(sql)

@@ -1,8 +1,4 @@
-"""How much one statement may hold: its planning grows faster than its expressions.
-
-DuckDB 2.0, 5,000 rows: count(DISTINCT) of 1,000 columns took minutes in one statement, a second in
-blocks of 50. The values are read when they are needed: tests lower them.
-"""
+"""Every tuning constant, as fields of one value, and how long lists are cut up by them."""
 
 from __future__ import annotations
 
@@ -38,6 +34,12 @@ class Limits:
     # Somewhat more threads than cores help where rows come from afar; thousands only wait for each
     # other.
     threads_per_core: int = 4
+    # Columns that one statement over rows looks at: planning grows faster than its expressions
+    # (DuckDB 2.0, 5,000 rows: count(DISTINCT) of 1,000 columns took minutes in one statement, a
+    # second in blocks of 50).
+    statement_columns: int = 100
+    # Terms of one sum: the engine refuses expressions that are 1,000 deep, and a + b + c is 2 deep.
+    sum_terms: int = 100
     # Joins that one statement over rows should have, and the same of Spark.
     joins_at_once: int = 64
     spark_joins_at_once: int = 8
@@ -52,6 +54,16 @@ class Limits:
     spark_piece_rows: int = 2**20
     # Seconds to wait until a server of Spark answers at all.
     spark_answer_seconds: float = 10.0
+    # Rows of a CSV file that are looked at for the words of a column of truth values: as many as
+    # the engine looks at to guess a type.
+    csv_rows: int = 20_480
+    # Bytes of a file that are looked at before the engine reads it.
+    head_bytes: int = 1 << 16
+    # Remote files that are asked about at a time, and seconds to wait for an answer.
+    requests_at_once: int = 8
+    answer_seconds: float = 10.0
+    # Characters of a user's SQL that are parsed.
+    sql_characters: int = 100_000
 
     # -- encoding ----------------------------------------------------------------------------
 
@@ -65,40 +77,41 @@ class Limits:
 
     # -- models ------------------------------------------------------------------------------
 
+    # Joins, and joins times classes, of one scoring query; a larger model is scored in several.
+    scoring_joins: int = 64
+    scoring_lookups: int = 2000
+    # The same of each of these.
+    step_joins: int = 32
+    step_lookups: int = 1000
+    # Classes times attributes of leave-one-out by queries: with few rows, and with many.
+    loo_lookups: tuple[int, int] = (500, 10_000)
+    # Classes past which the tables of chains are made in arrays (1,000: 0.2 s instead of 3 s a
+    # table).
+    chain_classes: int = 100
+    # In plain SQL nobody switches the search for a join order off, and it explodes past about 30
+    # inner joins (54: 18 s), and with fewer of many columns (20 of 450: minutes). Outer joins are
+    # kept as written.
+    inner_joins: int = 24
+
     # -- store, updates ----------------------------------------------------------------------
+
+    # Joins and lookups of the macro `predict`, which has one query only: past that it refuses. 200
+    # joins of 2 classes are planned in 17 s, 20 of 1,000 in 4 s.
+    macro_joins: int = 250
+    macro_lookups: int = 30_000
 
     # -- evaluation, networks, export --------------------------------------------------------
 
 
-# Columns that one statement over rows looks at.
-COLUMNS = 100
-# Terms of one sum: the engine refuses expressions that are 1,000 deep, and a + b + c is 2 deep.
-TERMS = 100
-# Joins, and joins times classes, of one scoring query; a larger model is scored in several.
-MOST_JOINS = 64
-MOST_LOOKUPS = 2000
-# The same of each of these.
-JOINS = 32
-LOOKUPS = 1000
-# Classes times attributes of leave-one-out by queries: with few rows, and with many.
-LOO_LOOKUPS = (500, 10_000)
-# Classes past which the tables of chains are made in arrays (1,000: 0.2 s instead of 3 s a table).
-CHAIN_CLASSES = 100
-# Joins and lookups of the macro `predict`, which has one query only: past that it refuses. 200
-# joins of 2 classes are planned in 17 s, 20 of 1,000 in 4 s.
-SQL_JOINS = 250
-SQL_LOOKUPS = 30_000
-
-
-def in_blocks(items: Sequence[T], most: int | None = None) -> list[Sequence[T]]:
+def in_blocks(items: Sequence[T], most: int) -> list[Sequence[T]]:
     """The items in order, at most so many at once; as even as may be."""
     n = len(items)
-    blocks = -(-n // (most or COLUMNS))
+    blocks = -(-n // most)
     return [items[n * b // blocks : n * (b + 1) // blocks] for b in range(blocks)]
 
 
-def added(terms: Sequence[str]) -> str:
+def added(terms: Sequence[str], most: int = Limits.sum_terms) -> str:
     """The sum of some expressions; a sum of sums where they are many."""
-    if len(terms) <= TERMS:
+    if len(terms) <= most:
         return " + ".join(terms)
-    return added([f"({' + '.join(block)})" for block in in_blocks(terms, TERMS)])
+    return added([f"({' + '.join(block)})" for block in in_blocks(terms, most)], most)

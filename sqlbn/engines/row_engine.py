@@ -62,18 +62,24 @@ class RowEngine(Protocol):
     dialect: Dialect
     # Whether rows are read on this machine: from files written here, in a stream, in its memory.
     is_local: bool
-    # Cells that a block of counts may have.
-    block_cells: int
-    # Blocks that one statement counts.
-    blocks_at_once: int
-    # Joins that one statement should have.
-    joins_at_once: int
     # Whether it is better to persist what was joined than to join it again.
     joins_once: bool
     # Whether persisted rows are numbered in the order of their query whoever asks for it.
     numbers_rows: bool
     # Whether predictions come out in the order of the rows.
     keeps_order: bool
+
+    @property
+    def block_cells(self) -> int:
+        """Cells that a block of counts may have."""
+
+    @property
+    def blocks_at_once(self) -> int:
+        """Blocks that one statement counts."""
+
+    @property
+    def joins_at_once(self) -> int:
+        """Joins that one statement should have."""
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a small result."""

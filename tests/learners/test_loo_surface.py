@@ -15,6 +15,7 @@ import pytest
 import reference
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from limited import limited
 from random_tables import TARGET, WEIGHT, Case, as_if_large, cases, examples, rounds_the_same
 
 import sqlbn
@@ -87,7 +88,7 @@ def loocv(model: sqlbn.Model) -> dict[str, dict[tuple[int, int], float]]:
     """For each loss the value of every (k', number of attributes); each cell is there once."""
     table = model._draft.table("loocv")
     found: dict[str, dict[tuple[int, int], float]] = {}
-    for k, n, loss, value in model._engine.rows(
+    for k, n, loss, value in model._session.rows(
         f"SELECT k, n_attributes, loss, value FROM {table}"
     ):
         cells = found.setdefault(loss, {})
@@ -124,13 +125,16 @@ def test_every_cell_is_that_of_retraining(case: Case) -> None:
 def forced(**limits: Any) -> Iterator[None]:
     """Internals of the third pass with other limits: dense_most, memory_share, joins_at_once, …"""
     tables = ("dense_most", "memory_share")
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         for name, value in limits.items():
-            if name.startswith("joins"):
+            if name == "joins_at_once":
+                stack.enter_context(limited(joins_at_once=value))
+                continue
+            if name == "joins_once":  # as Spark does
                 patch.setattr(DuckDBRows, name, value)
                 continue
-            module = "loo_tables" if name in tables else "leave_one_out"
-            patch.setattr(f"sqlbn.models.{module}._{name.upper()}", value)
+            module = "product_loo_tables" if name in tables else "product_loo"
+            patch.setattr(f"sqlbn.kinds.product.{module}._{name.upper()}", value)
         yield
 
 
@@ -176,7 +180,7 @@ def test_nothing_is_left_behind(fruit: pa.Table) -> None:
     for way in WAYS.values():
         with forced(**way), sqlbn.fit(fruit, "kind", "skdb", kmax=2) as model:
             tables = {
-                t for (t,) in model._engine.rows("SELECT table_name FROM duckdb_tables()")
+                t for (t,) in model._session.rows("SELECT table_name FROM duckdb_tables()")
             } - set(model._draft.names())
             assert tables == set()
 

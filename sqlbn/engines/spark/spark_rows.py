@@ -44,10 +44,7 @@ class SparkRows:
     keeps_order = False
 
     def __init__(self, database: ModelDatabase) -> None:
-        self._database, settings, limits = database, database.settings, database.limits
-        self.block_cells = limits.spark_block_cells
-        self.blocks_at_once = limits.spark_blocks_at_once
-        self.joins_at_once = limits.spark_joins_at_once
+        self._database, settings = database, database.settings
         self.spark = open_session(settings)
         self._views: set[str] = set()
         self._persisted: dict[str, DataFrame] = {}
@@ -55,6 +52,18 @@ class SparkRows:
         place = settings.cluster_dir
         self._folder = ClusterFolder(self.spark, place) if place is not None else None
         self._in_folder: set[str] = set()
+
+    @property
+    def block_cells(self) -> int:
+        return self._database.limits.spark_block_cells
+
+    @property
+    def blocks_at_once(self) -> int:
+        return self._database.limits.spark_blocks_at_once
+
+    @property
+    def joins_at_once(self) -> int:
+        return self._database.limits.spark_joins_at_once
 
     # -- statements ----------------------------------------------------------------------------
 
