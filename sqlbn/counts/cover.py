@@ -15,11 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.engines.limits import Limits
+
 Family = tuple[int, ...]
 
-# Cells a block may have. Measured on 1 M rows, 5 values, 7 classes: six attributes (2^17 cells)
-# 11 ms, seven (2^19) 30 ms, so one more attribute costs more than the pairs it adds save.
-BLOCK_CELLS = 1 << 17
+BLOCK_CELLS = Limits.block_cells
 # Summing pairs out of a block of very many tiny variables costs more than another scan.
 BLOCK_VARIABLES = 12
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlbn.engines import Session
-from sqlbn.engines.sql import identifier, qualified
+from sqlbn.engines.sql import MODEL_CATALOG, identifier, literal, qualified
 from sqlbn.schema import columns_sql
 
 
@@ -24,7 +24,7 @@ class Workspace:
     @property
     def prefix(self) -> str:
         """The quoted name of the schema."""
-        return qualified("memory", self.schema)
+        return qualified(MODEL_CATALOG, self.schema)
 
     def table(self, name: str) -> str:
         """The quoted, full name of a table."""
@@ -92,8 +92,9 @@ class Workspace:
     def names(self) -> list[str]:
         """The tables in it, by name."""
         found = self.session.rows(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory' "
-            f"AND schema_name = '{self.schema}' ORDER BY table_name"
+            "SELECT table_name FROM duckdb_tables() "
+            f"WHERE database_name = {literal(MODEL_CATALOG)} "
+            f"AND schema_name = {literal(self.schema)} ORDER BY table_name"
         )
         return [row[0] for row in found]
 
