@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sqlbn.counts.cover import BLOCK_CELLS
 from sqlbn.data import Source
 from sqlbn.data.relation import staged
 from sqlbn.data.sampling import shuffle_sql
@@ -20,6 +19,7 @@ from sqlbn.encoding.codebook import (
 from sqlbn.encoding.profile import Weights
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.row_engine import (
     ROW_NUMBER,
     Kept,
@@ -46,9 +46,10 @@ class Encoded:
     weighted: bool
     scratch: Path | None = None
     missing: tuple[int | None, ...] = ()
-    block_cells: int = BLOCK_CELLS
+    block_cells: int = Limits.block_cells
     number: str | None = None
     importance: bool = False
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def kept(self) -> Kept:
@@ -148,6 +149,7 @@ def encode(
         session.row_engine.block_cells,
         kept.row_number,
         weights is not None and weights.kind == "importance",
+        session.limits,
     )
 
 

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlbn.counts.cover import BLOCK_CELLS
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.output_files import output_format, replacing
 from sqlbn.engines.row_engine import Arrays, Kept, Numbering
@@ -28,7 +27,6 @@ class DuckDBRows:
 
     dialect: Dialect = DUCKDB
     is_here = True
-    block_cells = BLOCK_CELLS
     blocks_at_once = 1
     joins_at_once = 64
     joins_once = False
@@ -37,6 +35,7 @@ class DuckDBRows:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self.block_cells = session.limits.block_cells
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self._session.rows(sql)

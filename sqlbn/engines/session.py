@@ -243,6 +243,11 @@ class Session:
         finally:
             self.unregister(view)
 
+    def drop_table(self, name: str) -> None:
+        """Remove a table that `create_table` made."""
+        self.row_engine.take_back(name)
+        self.execute(f"DROP TABLE {name}")
+
     def columns(self, relation: str) -> list[tuple[str, str]]:
         """Names and types of the columns of a FROM-able piece of SQL."""
         return [(r[0], r[1]) for r in self.rows(f"DESCRIBE SELECT * FROM {relation}")]
