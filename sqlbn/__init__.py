@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sqlbn.evaluation import Evaluation
     from sqlbn.evaluation.attribute_ranking import Ranking, rank
     from sqlbn.evaluation.univariate import Preparation, prepare
-    from sqlbn.export.formats import export
+    from sqlbn.exporting.formats import export
     from sqlbn.model import Model
     from sqlbn.networks.bif import read_bif, write_bif
     from sqlbn.networks.network import Network
@@ -40,7 +40,7 @@ _HOMES = {
     "curve": "sqlbn.api",
     "drop": "sqlbn.api",
     "evaluate": "sqlbn.api",
-    "export": "sqlbn.export.formats",
+    "export": "sqlbn.exporting.formats",
     "fit": "sqlbn.api",
     "forget": "sqlbn.api",
     "merge": "sqlbn.api",

@@ -10,8 +10,7 @@ from typing import Any
 
 from sqlbn.data import Source, open_source
 from sqlbn.data.csv_types import Trained, Types
-from sqlbn.data.no_target import told as told_target
-from sqlbn.data.no_target import with_class_of
+from sqlbn.data.no_target import display_name, with_class_of
 from sqlbn.data.opening import check_there, is_nothing
 from sqlbn.engines import Session, Settings
 from sqlbn.engines.progress import ConsoleProgress, Progress
@@ -117,8 +116,8 @@ def _like(
     spec, target = like.spec, required(target)
     if target != spec.target.name:
         raise OptionError(
-            f"--like: that model predicts {told_target(spec.target.name)}, not "
-            f"{told_target(target)}"
+            f"--like: that model predicts {display_name(spec.target.name)}, not "
+            f"{display_name(target)}"
         )
     for option in _ENCODING:
         if options.get(option) not in (None, [], ()):

@@ -22,10 +22,10 @@ from sqlbn.errors import OptionError, StoreError
 from sqlbn.evaluation.held_out import check_input, evaluate_source, require_judged
 from sqlbn.evaluation.metrics import Evaluation, asked_class, positive_class
 from sqlbn.frames import Output
+from sqlbn.kinds.compiler import Scorer, prediction_sql, probabilities_sql
+from sqlbn.kinds.steps import is_large, scored_in_steps
+from sqlbn.kinds.unseen import Unseen, count_unseen
 from sqlbn.lists import as_list, names_in
-from sqlbn.models.compiler import Scorer, prediction_sql, probabilities_sql
-from sqlbn.models.steps import is_large, scored_in_steps
-from sqlbn.models.unseen import Unseen, count_unseen
 from sqlbn.options import checked_rows
 from sqlbn.store import open_store
 from sqlbn.store.spec import ModelSpec, decoded_meta
@@ -341,7 +341,7 @@ class Model:
 
         `options` of a script are those of `sqlbn.export`; its tables begin with `name`.
         """
-        from sqlbn.export.formats import export_pieces, write_pieces
+        from sqlbn.exporting.formats import export_pieces, write_pieces
 
         name = name or self._spec.meta.get("name") or "model"
         pieces = export_pieces(self._draft, self._spec, format, name, options)

@@ -18,12 +18,7 @@ from sqlbn.encoding.learn_codebooks import (
 )
 from sqlbn.encoding.profile import Choices, checked_kind
 from sqlbn.errors import OptionError
-from sqlbn.learners import Learner, make_learner
-from sqlbn.learners.base import Smooths
-from sqlbn.learners.registry import smoothed_learners, switch
-from sqlbn.limits import check_text, check_whole
-from sqlbn.lists import as_list, names_in, possible_names
-from sqlbn.models.estimates import (
+from sqlbn.kinds.estimates import (
     Smoothing,
     Unseen,
     checked_backoff,
@@ -31,6 +26,11 @@ from sqlbn.models.estimates import (
     checked_missing,
     checked_unseen,
 )
+from sqlbn.learners import Learner, make_learner
+from sqlbn.learners.base import Smooths
+from sqlbn.learners.registry import smoothed_learners, switch
+from sqlbn.limits import check_text, check_whole
+from sqlbn.lists import as_list, names_in, possible_names
 from sqlbn.search.bounds import Rule, given_rule
 
 DEFAULT_LEARNER = "skdb"

@@ -23,12 +23,12 @@ from sqlbn.encoding.preparing import (
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
+from sqlbn.kinds.average.fit_average import affordable_subsets, fit_average
+from sqlbn.kinds.collection.fit_collection import REMEDY, collectable, fit_terms
+from sqlbn.kinds.first_pass import Fitted, Job
+from sqlbn.kinds.losses import Loss
+from sqlbn.kinds.product.fit_product import fit_network, fit_product, fit_weighed
 from sqlbn.learners.base import Learner
-from sqlbn.models.average.fit_average import affordable_subsets, fit_average
-from sqlbn.models.collection.fit_collection import REMEDY, collectable, fit_terms
-from sqlbn.models.first_pass import Fitted, Job
-from sqlbn.models.losses import Loss
-from sqlbn.models.product.fit_product import fit_network, fit_product, fit_weighed
 from sqlbn.options import FitOptions
 from sqlbn.store.description import fit_meta, variables_of, write_variables
 from sqlbn.store.history import start_history

@@ -12,7 +12,7 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo, echo_data
 from sqlbn.engines.output_files import check_folder
-from sqlbn.export.targets import TARGETS
+from sqlbn.exporting.targets import TARGETS
 from sqlbn.lists import listed
 from sqlbn.text import json_text
 

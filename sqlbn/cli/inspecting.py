@@ -18,8 +18,8 @@ from sqlbn.cli.text import echo
 from sqlbn.cli.text import table as text_table
 from sqlbn.encoding.profile import WEIGHT_KINDS
 from sqlbn.errors import OptionError, SqlbnWarning
+from sqlbn.kinds.estimates import BACKOFFS
 from sqlbn.model import Model
-from sqlbn.models.estimates import BACKOFFS
 from sqlbn.report.plots import check_plot, plot_loocv
 from sqlbn.store.damage import model_label
 from sqlbn.text import json_text

@@ -17,6 +17,7 @@ from sqlbn.cli import (
     evaluating,
     exporting,
     fitting,
+    guide,
     inspecting,
     living,
     network,
@@ -86,6 +87,7 @@ app.command("prepare")(reporting(preparing.prepare))
 app.command("rank")(reporting(ranking.rank))
 app.command("curve")(reporting(curving.curve))
 app.command("sample")(reporting(sampling.sample))
+app.command("help")(reporting(guide.print_page))
 app.add_typer(network.app, name="network")
 app.add_typer(sqltext.app, name="sql")
 

@@ -13,8 +13,8 @@ import typer
 from sqlbn.cli.parents_file import read_parents
 from sqlbn.cli.state import STATE
 from sqlbn.encoding.profile import WEIGHT_KINDS
+from sqlbn.kinds.estimates import BACKOFFS
 from sqlbn.lists import listed, pairs_in
-from sqlbn.models.estimates import BACKOFFS
 from sqlbn.options import LISTS
 
 

@@ -47,7 +47,7 @@ class FamilyCounts:
         wide = "HUGEINT" if key_type(cells) == "HUGEINT" else "BIGINT"
         number = "USMALLINT" if max(families, default=0) < 2**16 else "UINTEGER"
         self._number_type = number
-        workspace.create(table, f"position {number}, key {wide}, n {workspace.n_type}")
+        workspace.create(table, "counts", {"position": number, "key": wide})
 
     @property
     def table(self) -> str:
@@ -108,7 +108,7 @@ class FamilyCounts:
     def _insert_counted(self, position: int) -> None:
         session = self.workspace.session
         query = family_statement(self.families[position], self.encoded)
-        with session.row_engine.brought(query) as found:
+        with session.row_engine.collect(query) as found:
             self._insert(position, found)
 
     def _insert(self, position: int, counted: str) -> None:
@@ -229,12 +229,7 @@ class FamilyCounts:
             ):
                 variable = None if v == self.encoded.class_variable else v
                 rows.append((position, axis, variable, radix, str(stride)))
-        self.workspace.fill(
-            table,
-            f"position {self._number_type}, axis USMALLINT, variable USMALLINT, radix UINTEGER, "
-            "stride HUGEINT",
-            rows,
-        )
+        self.workspace.fill(table, rows, {"position": self._number_type})
 
 
 def count_families(

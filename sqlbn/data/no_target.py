@@ -34,10 +34,10 @@ def without_class(source: Source) -> Source:
     )
 
 
-def told(target: str) -> str:
+def display_name(target: str) -> str:
     """A target in a message.
 
-    >>> told("colour"), told(NO_CLASS)
+    >>> display_name("colour"), display_name(NO_CLASS)
     ("'colour'", 'no class')
     """
     return "no class" if target == NO_CLASS else repr(target)

@@ -174,13 +174,13 @@ def staged_in_lake(
     if key is None:
         # What Spark numbers by itself is the same again only for rows that are kept.
         mixed = f"{items}, monotonically_increasing_id() AS {number}"
-        read = row_engine.keep(source.select(mixed), "read")
+        read = row_engine.persist(source.select(mixed), "read")
         statement = f"SELECT * FROM {read.relation}"
     else:
         statement = source.with_numbers.select(f"{items}, {key} AS {number}")
-    kept = row_engine.keep(statement, "staged", numbering=Numbering.by(number))
+    kept = row_engine.persist(statement, "staged", numbering=Numbering.by(number))
     if read is not None:
-        row_engine.forget(read)
+        row_engine.unpersist(read)
     name = session.fresh_name("source")
     row_engine.show(name, row_engine.spark.table(kept.relation).drop(NUMBER, ROW_NUMBER))
     return Source(

@@ -51,9 +51,7 @@ def categories_sql(counted: str) -> str:
 
 def create_categories(workspace: Workspace) -> None:
     """The draft's `categories`, empty."""
-    workspace.create(
-        "categories", "attribute VARCHAR, code UINTEGER, value VARCHAR, n " + workspace.n_type
-    )
+    workspace.create("categories")
 
 
 def insert_categories(
@@ -167,9 +165,7 @@ def known_groups(workspace: Workspace, books: Sequence[Codebook]) -> dict[str, p
 
 def write_group_labels(workspace: Workspace, books: Sequence[Codebook]) -> None:
     """The draft's `groups`: what stands for a group of categories in readable tables."""
-    workspace.create(
-        "groups", "attribute VARCHAR, code UINTEGER, label VARCHAR, n " + workspace.n_type
-    )
+    workspace.create("groups")
     for book in books:
         if book.grouped:
             statement = render(
@@ -199,7 +195,7 @@ def learn_groups(
     """
     row_engine, table = rows.session.row_engine, rows.session.fresh_name("counted")
     value = comparable(book, column_sql("i", book.name), dialect=row_engine.dialect)
-    with row_engine.brought(rows.counts_statement(value)) as found:
+    with row_engine.collect(rows.counts_statement(value)) as found:
         workspace.create_from(table, found)
     counted = workspace.table(table)
     try:

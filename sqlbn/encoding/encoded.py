@@ -22,8 +22,8 @@ from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.row_engine import (
     ROW_NUMBER,
-    Kept,
     Numbering,
+    Persisted,
     RowEngine,
 )
 from sqlbn.engines.sql import render
@@ -52,9 +52,9 @@ class Encoded:
     limits: Limits = field(default_factory=Limits)
 
     @property
-    def kept(self) -> Kept:
+    def persisted(self) -> Persisted:
         """What the lake knows these rows by."""
-        return Kept(self.relation, self.scratch, self.number)
+        return Persisted(self.relation, self.scratch, self.number)
 
     @property
     def row_number(self) -> str:
@@ -138,7 +138,7 @@ def encode(
     )
     width = row_bytes((class_book, *books)) + 8 * (weights is not None)
     with row_engine.in_order(source.ordered):
-        kept = row_engine.keep(statement, "encoded", rows * width, numbering)
+        kept = row_engine.persist(statement, "encoded", rows * width, numbering)
     return Encoded(
         kept.relation,
         (*(b.n_values for b in books), class_book.n_values),
@@ -164,7 +164,7 @@ def sampled(session: Session, encoded: Encoded, size: int | None) -> Encoded:
         return encoded
     order = random_order(session, encoded)
     drawn = f"SELECT * FROM {encoded.relation} ORDER BY {order} LIMIT {size}"
-    return replace(keep_drawn(session.row_engine, encoded, drawn, order), rows=size)
+    return replace(persist_drawn(session.row_engine, encoded, drawn, order), rows=size)
 
 
 def random_order(session: Session, encoded: Encoded) -> str:
@@ -173,18 +173,18 @@ def random_order(session: Session, encoded: Encoded) -> str:
     return f"{shuffle_sql(key, session.settings.seed, session.row_engine.dialect)}, {key}"
 
 
-def keep_drawn(row_engine: RowEngine, encoded: Encoded, drawn: str, order: str) -> Encoded:
+def persist_drawn(row_engine: RowEngine, encoded: Encoded, drawn: str, order: str) -> Encoded:
     """The rows of a query that draws them in that order, numbered anew."""
     if not row_engine.numbers_rows:
         # A sample is small enough to be sorted in one place.
         others = row_engine.dialect.without([ROW_NUMBER])
         number = f"row_number() OVER (ORDER BY {order}) - 1"
         drawn = f"SELECT {others}, {number} AS {ROW_NUMBER} FROM ({drawn})"
-    kept = row_engine.keep(drawn, "encoded")
+    kept = row_engine.persist(drawn, "encoded")
     number = kept.row_number or ROW_NUMBER
     return replace(encoded, relation=kept.relation, scratch=None, number=number)
 
 
 def discard(session: Session, encoded: Encoded) -> None:
     """Free the memory or the disk that the codes take."""
-    session.row_engine.forget(encoded.kept)
+    session.row_engine.unpersist(encoded.persisted)

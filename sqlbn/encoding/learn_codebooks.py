@@ -153,7 +153,7 @@ def learn_classes(
     book = Codebook(target, sql_type, "categorical", 0)
     counted = values_sql(source, book, weights, session.row_engine.dialect)
     most = session.limits.most_classes
-    with session.row_engine.brought(f"{counted} LIMIT {most + 1}") as values:
+    with session.row_engine.collect(f"{counted} LIMIT {most + 1}") as values:
         found = session.rows(categories_sql(values))
     if not found and target == NO_CLASS:
         raise NoRowsError(f"{source.label} has no row to learn from")
@@ -304,7 +304,7 @@ def _learn_categories(
         book = Codebook(name, sql_type, "categorical", 0)
         known = (groups or {}).get(name)
         row_engine = workspace.session.row_engine
-        with row_engine.brought(values_sql(source, book, weights, row_engine.dialect)) as values:
+        with row_engine.collect(values_sql(source, book, weights, row_engine.dialect)) as values:
             insert_categories(workspace, book, categories_sql(values), known)
         progress.advance()
 
@@ -343,8 +343,4 @@ def write_cuts(workspace: Workspace, books: Sequence[Codebook]) -> None:
         rows += [(book.name, i, low, high, label) for i, (low, high, label) in enumerate(found)]
         if book.missing is not None:
             rows.append((book.name, book.missing, None, None, None))
-    workspace.fill(
-        "cuts",
-        "attribute VARCHAR, code UINTEGER, lower DOUBLE, upper DOUBLE, label VARCHAR",
-        rows,
-    )
+    workspace.fill("cuts", rows)

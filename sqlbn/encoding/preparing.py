@@ -252,7 +252,6 @@ def write_classes(workspace: Workspace, classes: Sequence[tuple[str, float]]) ->
     columns = probability_names([name for name, _ in classes])
     workspace.fill(
         "classes",
-        f'code UINTEGER, class VARCHAR, n {workspace.n_type}, "column" VARCHAR',
         [
             (i, name, n, column)
             for i, ((name, n), column) in enumerate(zip(classes, columns, strict=True))

@@ -111,15 +111,6 @@ class Variable:
         return replace(self, parts=1, cost=self.null_cost, used=False)
 
 
-def variable_columns(n_type: str) -> str:
-    """The columns of the table `variables`, where rows are counted in this type."""
-    return (
-        f"attribute VARCHAR, kind VARCHAR, n_rows_present {n_type}, n_missing {n_type}, "
-        "parts UINTEGER, level DOUBLE, cost DOUBLE, null_cost DOUBLE, elementary UINTEGER, "
-        "used BOOLEAN"
-    )
-
-
 def variable_of(
     book: Codebook,
     counts: PartCounts,
@@ -258,7 +249,7 @@ def numeric_counts(
     bounds = learn_cuts(session, source, rows.rows, too_many, most, rows.weights)
     for profile in profiles:
         if profile.name in bounds:
-            count = _streamed if session.row_engine.is_here else _looked_up
+            count = _streamed if session.row_engine.is_local else _looked_up
             yield profile, count(rows, profile, np.array(bounds[profile.name]))
         else:
             yield profile, _grouped(rows, profile)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.output_files import output_format, replacing
-from sqlbn.engines.row_engine import Arrays, Kept, Numbering
+from sqlbn.engines.row_engine import Arrays, Numbering, Persisted
 from sqlbn.engines.sql import literal
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class DuckDBRows:
     """Statements over rows run in the engine's own connection."""
 
     dialect: Dialect = DUCKDB
-    is_here = True
+    is_local = True
     blocks_at_once = 1
     joins_at_once = 64
     joins_once = False
@@ -58,30 +58,30 @@ class DuckDBRows:
             yield reader
 
     @contextmanager
-    def brought(self, sql: str) -> Iterator[str]:
+    def collect(self, sql: str) -> Iterator[str]:
         yield f"({sql})"
 
-    def keep(
+    def persist(
         self, statement: str, stem: str, size: int = 0, numbering: Numbering | None = None
-    ) -> Kept:
+    ) -> Persisted:
         session = self._session
         if size <= _MEMORY_SHARE * session.memory_bytes:
             name = session.fresh_name(stem)
             session.execute(f"CREATE TABLE {name} AS {statement}")
-            return Kept(name, None, "rowid")
+            return Persisted(name, None, "rowid")
         scratch = session.scratch_file(stem, ".parquet")
         path = literal(str(scratch))
         session.execute(f"COPY ({statement}) TO {path} (FORMAT parquet, COMPRESSION uncompressed)")
         relation = f"read_parquet({path}, hive_partitioning = false)"
-        return Kept(relation, scratch, "file_row_number")
+        return Persisted(relation, scratch, "file_row_number")
 
-    def forget(self, kept: Kept) -> None:
+    def unpersist(self, kept: Persisted) -> None:
         if kept.scratch is not None:
             kept.scratch.unlink(missing_ok=True)
         else:
             self._session.execute(f"DROP TABLE {kept.relation}")
 
-    def take_back(self, table: str) -> None:
+    def unbroadcast(self, table: str) -> None:
         """Nothing was lent: rows and tables are in one database."""
 
     @contextmanager

@@ -45,7 +45,7 @@ class Numbering:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Persisted:
     """Rows that a pass left for later ones: a relation, its file if it is one, and the expression
     that numbers its rows from 0 in the order they had (None: they have no number)."""
 
@@ -63,7 +63,7 @@ class RowEngine(Protocol):
 
     dialect: Dialect
     # Whether rows are read on this machine: from files written here, in a stream, in its memory.
-    is_here: bool
+    is_local: bool
     # Cells that a block of counts may have.
     block_cells: int
     # Blocks that one statement counts.
@@ -95,22 +95,22 @@ class RowEngine(Protocol):
     def batches(self, sql: str) -> AbstractContextManager[pa.RecordBatchReader]:
         """A result as a stream of Arrow batches, for what may not fit in memory."""
 
-    def brought(self, sql: str) -> AbstractContextManager[str]:
+    def collect(self, sql: str) -> AbstractContextManager[str]:
         """A result as a relation of the model's database, to select from once."""
 
-    def keep(
+    def persist(
         self, statement: str, stem: str, size: int = 0, numbering: Numbering | None = None
-    ) -> Kept:
+    ) -> Persisted:
         """The rows of a query, of about so many bytes, kept for later passes.
 
         With a `numbering` they have a number each, without gaps, in the column `ROW_NUMBER`; it is
         for lakes that do not number rows by themselves.
         """
 
-    def forget(self, kept: Kept) -> None:
+    def unpersist(self, kept: Persisted) -> None:
         """Free what kept rows take."""
 
-    def take_back(self, table: str) -> None:
+    def unbroadcast(self, table: str) -> None:
         """Forget a table of the model's database that statements have named; it is dropped next."""
 
     def joins_as_written(self) -> AbstractContextManager[None]:

@@ -245,7 +245,7 @@ class Session:
 
     def drop_table(self, name: str) -> None:
         """Remove a table that `create_table` made."""
-        self.row_engine.take_back(name)
+        self.row_engine.unbroadcast(name)
         self.execute(f"DROP TABLE {name}")
 
     def columns(self, relation: str) -> list[tuple[str, str]]:

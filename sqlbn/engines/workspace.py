@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlbn.engines import Session
 from sqlbn.engines.sql import identifier, qualified
+from sqlbn.schema import columns_sql
 
 
 class Workspace:
@@ -29,15 +30,24 @@ class Workspace:
         """The quoted, full name of a table."""
         return f"{self.prefix}.{identifier(name)}"
 
-    def create(self, name: str, columns: str) -> None:
-        """An empty table."""
+    def create(
+        self, name: str, like: str = "", types: Mapping[str, str] | None = None, classes: int = 0
+    ) -> None:
+        """An empty table, with the columns that `schema` declares for it or the one it is `like`.
+
+        `types` are those of columns that may be of several; `classes` how many columns `l_*` it
+        has.
+        """
+        columns = columns_sql(like or name, self.n_type, types or {}, classes)
         self.session.execute(f"CREATE TABLE {self.table(name)} ({columns})")
 
-    def fill(self, name: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+    def fill(
+        self, name: str, rows: Sequence[Sequence[Any]], types: Mapping[str, str] | None = None
+    ) -> None:
         """A new table with these rows."""
         import pyarrow as pa
 
-        self.create(name, columns)
+        self.create(name, types=types)
         if not rows:
             return
         arrays = [pa.array(list(values)) for values in zip(*rows, strict=True)]
@@ -76,7 +86,7 @@ class Workspace:
 
     def drop_table(self, name: str) -> None:
         """Remove one table."""
-        self.session.row_engine.take_back(self.table(name))
+        self.session.row_engine.unbroadcast(self.table(name))
         self.session.execute(f"DROP TABLE {self.table(name)}")
 
     def names(self) -> list[str]:
@@ -90,5 +100,5 @@ class Workspace:
     def drop(self) -> None:
         """Remove the schema with all its tables."""
         for name in self.names():
-            self.session.row_engine.take_back(self.table(name))
+            self.session.row_engine.unbroadcast(self.table(name))
         self.session.execute(f"DROP SCHEMA {identifier(self.schema)} CASCADE")

@@ -23,8 +23,8 @@ from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnWarning
+from sqlbn.kinds.losses import Loss
 from sqlbn.learners.base import checked_loss
-from sqlbn.models.losses import Loss
 from sqlbn.options import FitOptions
 from sqlbn.pipeline import learn_judged, loss_of
 from sqlbn.store.spec import ModelSpec
@@ -323,6 +323,5 @@ def _write(best: Candidate, trials: Sequence[Trial], loss: Loss) -> None:
     trials = list({(t.encoding, t.rows): t for t in trials}.values())
     best.workspace.fill(
         "encodings",
-        "encoding VARCHAR, rows BIGINT, codes BIGINT, loss VARCHAR, value DOUBLE, chosen BOOLEAN",
         [(str(t.encoding), t.rows, t.n_codes, loss, t.value, t is best.trial) for t in trials],
     )

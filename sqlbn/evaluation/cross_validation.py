@@ -13,7 +13,7 @@ from sqlbn.data.relation import staged
 from sqlbn.data.sampling import shuffle_sql
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.row_engine import Kept, Numbering
+from sqlbn.engines.row_engine import Numbering, Persisted
 from sqlbn.engines.sql import RESERVED, identifier, render
 from sqlbn.errors import OptionError
 from sqlbn.evaluation.held_out import evaluate_source
@@ -36,7 +36,7 @@ _NUMBERS_A_PIECE = 2**22
 
 def deal(
     session: Session, source: Source, options: FitOptions, seed: int, stratified: bool
-) -> tuple[Source, Kept]:
+) -> tuple[Source, Persisted]:
     """The columns of a fit with a place each, and the rows as the lake keeps them.
 
     Places depend on the seed and on the rows' order in the source, on nothing else. Stratified
@@ -60,7 +60,7 @@ def deal(
         where=source.where_sql,
     )
     # Where that is a choice, in a file: the rows may be many.
-    kept = row_engine.keep(query, "dealt", session.memory_bytes, _order(first))
+    kept = row_engine.persist(query, "dealt", session.memory_bytes, _order(first))
     relation = kept.relation
     if not row_engine.numbers_rows:
         relation = f"(SELECT *, {kept.row_number} AS {PLACE} FROM {relation})"
@@ -238,7 +238,7 @@ def learning_curves(
                     session, training, test, learner, progress, title, ranking, positive
                 )
                 found.setdefault((text, size), []).append(result.losses)
-        session.row_engine.forget(kept)
+        session.row_engine.unpersist(kept)
     return [Point(text, size, tuple(losses), positive) for (text, size), losses in found.items()]
 
 

@@ -24,13 +24,13 @@ from sqlbn.evaluation.metrics import (
     rank,
     rankable_sql,
 )
-from sqlbn.models.compiler import (
+from sqlbn.kinds.compiler import (
     Scorer,
     judged_sql,
     losses_sql,
     truth_items,
 )
-from sqlbn.models.steps import is_large, scored_in_steps
+from sqlbn.kinds.steps import is_large, scored_in_steps
 from sqlbn.store.spec import ModelSpec
 
 # Past this many classes the engine takes longer to plan scores and losses in one query than to

@@ -16,8 +16,8 @@ from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import added
 from sqlbn.engines.sql import NAMES, literal, render
 from sqlbn.errors import OptionError
-from sqlbn.models.compiler import TIE
-from sqlbn.models.losses import against_rest, matthews
+from sqlbn.kinds.compiler import TIE
+from sqlbn.kinds.losses import against_rest, matthews
 from sqlbn.options import FitOptions
 
 # Precisions are added up as whole numbers of these parts, so that the order does not matter.
@@ -122,11 +122,11 @@ def pooled_rankings(parts: Sequence[Ranking]) -> Ranking:
 @contextmanager
 def kept(session: Session, sql: str) -> Iterator[str]:
     """The rows of a query, to be read once a class: a scratch file, for there may be many."""
-    found = session.row_engine.keep(sql, "judged", session.memory_bytes)
+    found = session.row_engine.persist(sql, "judged", session.memory_bytes)
     try:
         yield found.relation
     finally:
-        session.row_engine.forget(found)
+        session.row_engine.unpersist(found)
 
 
 def rank(

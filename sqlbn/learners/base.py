@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 
 from sqlbn.counts.cover import Family
 from sqlbn.errors import OptionError
-from sqlbn.models.estimates import Estimate, Missing
-from sqlbn.models.losses import LOSSES, Loss
+from sqlbn.kinds.estimates import Estimate, Missing
+from sqlbn.kinds.losses import LOSSES, Loss
 from sqlbn.search.bounds import Rule
 from sqlbn.search.dependence import Decided, Measures
 from sqlbn.search.search_options import SearchOptions

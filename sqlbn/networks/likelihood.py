@@ -35,9 +35,9 @@ from sqlbn.engines.sql import NAMES, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError
 from sqlbn.evaluation.held_out import check_input
-from sqlbn.models.compiler import Scorer, code_items, own_score, product_scores
-from sqlbn.models.estimates import Smoothing
-from sqlbn.models.product.factors import Factor
+from sqlbn.kinds.compiler import Scorer, code_items, own_score, product_scores
+from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.product.factors import Factor
 from sqlbn.networks.network import Network, Variable
 from sqlbn.networks.stored_networks import check_is_network, smoothed_copy
 from sqlbn.store.spec import ModelSpec
@@ -115,7 +115,7 @@ def coded_rows(session: Session, source: Source, scorer: Scorer) -> Encoded:
         raise NoRowsError(f"{source.label} has no row to score")
     statement = render("encode/encode", items=items, joins=joins, relation=source.filtered_relation)
     width = row_bytes([target, *(scorer.books[v] for v in scorer.used)])
-    kept = session.row_engine.keep(statement, "encoded", rows * width)
+    kept = session.row_engine.persist(statement, "encoded", rows * width)
     cards = (*(book.slots for book in scorer.books), target.n_values)
     return Encoded(
         kept.relation,
@@ -132,7 +132,7 @@ def narrowed(
     session: Session, encoded: Encoded, statement: str, books: Sequence[Codebook]
 ) -> Encoded:
     """The codes of some of the rows, as a query gives them, in place of those of all."""
-    kept = session.row_engine.keep(statement, "encoded", encoded.rows * row_bytes(books))
+    kept = session.row_engine.persist(statement, "encoded", encoded.rows * row_bytes(books))
     discard(session, encoded)
     rows = int(session.row_engine.row(f"SELECT count(*) FROM {kept.relation}")[0])
     return replace(
@@ -275,7 +275,7 @@ def _possible(
     statement = render("evaluate/possible_rows", relation=encoded.relation, families=families)
     found = narrowed(session, encoded, statement, books)
     for family_of in families:
-        session.row_engine.take_back(family_of["table"])
+        session.row_engine.unbroadcast(family_of["table"])
         session.execute(f"DROP TABLE {family_of['table']}")
     return found
 

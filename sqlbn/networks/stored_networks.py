@@ -19,8 +19,8 @@ from sqlbn.engines import Session
 from sqlbn.engines.sql import literal
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NetworkError, OptionError, SqlbnWarning
-from sqlbn.models.estimates import log_factor
-from sqlbn.models.product.factor_tables import FactorTables
+from sqlbn.kinds.estimates import log_factor
+from sqlbn.kinds.product.factor_tables import FactorTables
 from sqlbn.networks.bif import read_bif
 from sqlbn.networks.network import MOST_CELLS, Network, Variable
 from sqlbn.store import open_store

@@ -19,9 +19,9 @@ from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError
+from sqlbn.kinds.collection.fit_collection import Collectable
 from sqlbn.learners.base import Averaging
 from sqlbn.model import prediction_statement
-from sqlbn.models.collection.fit_collection import Collectable
 from sqlbn.store import open_store
 from sqlbn.store.spec import read_spec
 from sqlbn.store.sql_objects import book_tables

@@ -13,7 +13,7 @@ from sqlbn.data.sampling import WORD, shuffle_sql
 from sqlbn.encoding.encoded import (
     Encoded,
     discard,
-    keep_drawn,
+    persist_drawn,
     random_order,
     sampled,
 )
@@ -145,7 +145,7 @@ class Samples:
             f"SELECT * FROM {encoded.relation} "
             f"WHERE {shuffle} < {math.ceil(WORD * likely)} ORDER BY {order}"
         )
-        drawn = keep_drawn(row_engine, encoded, query, order)
+        drawn = persist_drawn(row_engine, encoded, query, order)
         if row_engine.row(f"SELECT count(*) FROM {drawn.relation}")[0] >= size:
             return drawn
         discard(self._session, drawn)

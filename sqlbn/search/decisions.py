@@ -219,9 +219,6 @@ class Log:
         """The draft's `decisions`."""
         workspace.fill(
             TABLE,
-            "step INTEGER, variable VARCHAR, action VARCHAR, parent VARCHAR, candidates INTEGER, "
-            "rows BIGINT, rows_read BIGINT, checks INTEGER, margin DOUBLE, bound DOUBLE, "
-            "delta DOUBLE, reason VARCHAR",
             [
                 (
                     step,

@@ -17,7 +17,7 @@ from sqlbn.encoding.profile import WEIGHT_KINDS
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import StoreError
-from sqlbn.models.estimates import (
+from sqlbn.kinds.estimates import (
     Backoff,
     Estimate,
     Missing,

@@ -20,7 +20,6 @@ from sqlbn.encoding.preparing import Prepared
 from sqlbn.encoding.value_classes import (
     PartCounts,
     Variable,
-    variable_columns,
     variable_of,
 )
 from sqlbn.engines.progress import Progress
@@ -43,8 +42,6 @@ def write_structure(
     rank = {attribute: place for place, attribute in enumerate(structure.order)}
     workspace.fill(
         "attributes",
-        "position USMALLINT, attribute VARCHAR, kind VARCHAR, n_values UINTEGER, mi DOUBLE, "
-        "rank USMALLINT, selected BOOLEAN, type VARCHAR, missing_code UINTEGER, weight DOUBLE",
         [
             (
                 i,
@@ -64,7 +61,6 @@ def write_structure(
     cmi = info.cmi
     workspace.fill(
         "parents",
-        "attribute VARCHAR, parent VARCHAR, rank USMALLINT, cmi DOUBLE",
         [
             (books[i].name, books[j].name, place, float(cmi[i, j]) if cmi is not None else None)
             for i in structure.order
@@ -73,7 +69,6 @@ def write_structure(
     )
     workspace.fill(
         "cmi",
-        "attribute VARCHAR, other VARCHAR, cmi DOUBLE",
         [
             (books[i].name, books[j].name, float(cmi[i, j]))
             for i in range(len(books))
@@ -144,7 +139,7 @@ def variables_of(
 
 def write_variables(workspace: Workspace, variables: Sequence[Variable]) -> None:
     """The draft's `variables`, in this order."""
-    workspace.fill("variables", variable_columns(workspace.n_type), [v.row for v in variables])
+    workspace.fill("variables", [v.row for v in variables])
 
 
 def _single_margins(workspace: Workspace, n_attributes: int, n_classes: int) -> list[PartCounts]:

@@ -187,8 +187,6 @@ def write_history(workspace: Workspace, steps: Sequence[Step]) -> None:
     """The draft's `history` and `history_files`."""
     workspace.fill(
         HISTORY,
-        "step UINTEGER, action VARCHAR, changed_at TIMESTAMP, source VARCHAR, rows BIGINT, "
-        "rows_skipped BIGINT, total_rows BIGINT, note VARCHAR",
         [
             (at, s.action, s.at, s.source, s.rows, s.skipped, s.total, s.note)
             for at, s in enumerate(steps)
@@ -196,7 +194,6 @@ def write_history(workspace: Workspace, steps: Sequence[Step]) -> None:
     )
     workspace.fill(
         FILES,
-        "step UINTEGER, path VARCHAR, bytes BIGINT, fingerprint VARCHAR, condition VARCHAR",
         [
             (at, f.path, f.size, f.fingerprint, f.rows)
             for at, step in enumerate(steps)

@@ -23,11 +23,11 @@ from sqlbn.errors import (
     OptionError,
     StoreError,
 )
-from sqlbn.models.average.superparents import SuperParents, read_supers
-from sqlbn.models.collection.collected import Collected, read_collected
-from sqlbn.models.compiler import Scorer
-from sqlbn.models.estimates import Smoothing, log_prior
-from sqlbn.models.product.factors import Factor
+from sqlbn.kinds.average.superparents import SuperParents, read_supers
+from sqlbn.kinds.collection.collected import Collected, read_collected
+from sqlbn.kinds.compiler import Scorer
+from sqlbn.kinds.estimates import Smoothing, log_prior
+from sqlbn.kinds.product.factors import Factor
 from sqlbn.store.damage import (
     check_tables,
     damaged_by,
@@ -377,7 +377,7 @@ def _read_factors(workspace: Workspace) -> tuple[Factor, ...]:
 
 def write_meta(workspace: Workspace, meta: dict[str, Any]) -> None:
     """The draft's `meta`; anything that is not text or a number is written as JSON."""
-    workspace.create("meta", "key VARCHAR, value VARCHAR")
+    workspace.create("meta")
     add_meta(workspace, meta)
 
 

@@ -21,7 +21,7 @@ from sqlbn.engines import Session
 from sqlbn.engines import limits as statement_size
 from sqlbn.engines.sql import identifier, literal, qualified
 from sqlbn.errors import SqlbnWarning
-from sqlbn.models.compiler import Scorer, prediction_sql
+from sqlbn.kinds.compiler import Scorer, prediction_sql
 from sqlbn.store.spec import ModelSpec
 
 # What the schema of a model's own tables is called besides: those that only programs read.

@@ -10,7 +10,7 @@ import numpy as np
 from sqlbn.counts.margins import MARGINS, margin_sums
 from sqlbn.counts.subsets import SubsetCounts
 from sqlbn.data import Source
-from sqlbn.data.no_target import told
+from sqlbn.data.no_target import display_name
 from sqlbn.encoding.encoded import Encoded, discard
 from sqlbn.encoding.preparing import Prepared, encode_rows, prepare_like
 from sqlbn.engines.progress import Progress
@@ -385,7 +385,8 @@ def _check_mergeable(model: StoredModel, other: StoredModel) -> None:
     names = [[b.name for b in spec.books] for spec in (one, two)]
     remedy = "fit one with --like the other"
     if one.target.name != two.target.name:
-        raise StoreError(f"the models predict {told(one.target.name)} and {told(two.target.name)}")
+        targets = " and ".join(display_name(spec.target.name) for spec in (one, two))
+        raise StoreError(f"the models predict {targets}")
     if names[0] != names[1]:
         differing = sorted(set(names[0]) ^ set(names[1])) or names[1]
         raise StoreError(f"only one model has the attribute {differing[0]!r}: {remedy}")

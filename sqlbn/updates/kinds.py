@@ -14,10 +14,10 @@ from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
-from sqlbn.models.average.fit_average import average_of, finish_average
-from sqlbn.models.collection.collection_tables import CountedTerms
-from sqlbn.models.collection.fit_collection import Collectable, make_collection
-from sqlbn.models.product.fit_product import finish_product
+from sqlbn.kinds.average.fit_average import average_of, finish_average
+from sqlbn.kinds.collection.collection_tables import CountedTerms
+from sqlbn.kinds.collection.fit_collection import Collectable, make_collection
+from sqlbn.kinds.product.fit_product import finish_product
 from sqlbn.options import FitOptions
 from sqlbn.store.description import write_structure
 from sqlbn.structure.information import Information

@@ -14,8 +14,8 @@ from sqlbn.encoding.categories import known_groups
 from sqlbn.encoding.preparing import Encoding
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnError, StoreError
+from sqlbn.kinds.collection.collected import read_terms
 from sqlbn.learners import LEARNERS, make_learner
-from sqlbn.models.collection.collected import read_terms
 from sqlbn.options import FitOptions
 from sqlbn.store.damage import damaged_by
 from sqlbn.store.description import read_elementary

@@ -24,8 +24,8 @@ from sqlbn.evaluation.auto_encoding import (
     is_hopeless,
     is_out,
 )
-from sqlbn.models.product.array_loo import ArrayLoo
-from sqlbn.models.product.product_loo import LeaveOneOut
+from sqlbn.kinds.product.array_loo import ArrayLoo
+from sqlbn.kinds.product.product_loo import LeaveOneOut
 from sqlbn.report.sql_text import fit_statements
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
@@ -370,7 +370,7 @@ def test_large_k_that_is_of_no_use_to_a_trial_is_not_evaluated(
 ) -> None:
     """All attributes are noise but one: more parents only make it worse."""
     if not in_arrays:
-        monkeypatch.setattr("sqlbn.models.product.array_loo._MOST_ESTIMATES", 0)
+        monkeypatch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", 0)
     asked = note_ks(monkeypatch, LeaveOneOut, "losses_at")
     tried = note_ks(monkeypatch, ArrayLoo, "_losses_at")
     rng = random.Random(5)
@@ -408,7 +408,7 @@ def test_trials_in_arrays_are_those_in_the_database(
     table = table.append_column("shell", [[f"s{i // 2}" for i in range(150)]])
     found = []
     for most in (1 << 22, 0):
-        monkeypatch.setattr("sqlbn.models.product.array_loo._MOST_ESTIMATES", most)
+        monkeypatch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", most)
         with fit(table, discretise="auto", encodings="ef:2,ef:9,modl", **options) as model:
             found.append(trials(model))
     assert [t["encoding"] for t in found[0]] == [t["encoding"] for t in found[1]]

@@ -19,7 +19,7 @@ from random_tables import TARGET, WEIGHT, Case, as_if_large, cases, examples, ro
 
 import sqlbn
 from sqlbn.engines.duckdb_rows import DuckDBRows
-from sqlbn.models.losses import LEAST_PROBABILITY
+from sqlbn.kinds.losses import LEAST_PROBABILITY
 
 TOLERANCE = 1e-10
 WIDE_TOLERANCE = 1e-9

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from random_tables import examples
 from reference_snb import Data, Found, Reference, search
 
-from sqlbn.models.product.attribute_weights import SubsetRows, rotated
+from sqlbn.kinds.product.attribute_weights import SubsetRows, rotated
 from sqlbn.structure.variable_selection import (
     Selected,
     n_starts,
@@ -114,7 +114,7 @@ def test_losses_of_subsets_are_those_of_the_formula(
 def test_threads_and_chunks_do_not_change_a_bit(
     n_classes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sqlbn.models.product.attribute_weights._BLOCK", 3)
+    monkeypatch.setattr("sqlbn.kinds.product.attribute_weights._BLOCK", 3)
     for seed in range(5):
         data = coded(random.Random(seed), n_classes, True, rows=29)
         singly = [[v] for v in range(len(data.cards))]

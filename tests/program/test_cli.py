@@ -45,6 +45,7 @@ NAMES = {"fit", "predict", "evaluate", "models", "show", "drop", "sql", "demo", 
     "network",
     "rank",
     "export",
+    "help",
 }
 
 

@@ -34,7 +34,7 @@ def test_import_loads_no_heavy_library() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_wheel_holds_templates_and_example(tmp_path: Path) -> None:
+def test_wheel_holds_templates_pages_and_example(tmp_path: Path) -> None:
     import zipfile
 
     command = [
@@ -56,4 +56,5 @@ def test_wheel_holds_templates_and_example(tmp_path: Path) -> None:
     templates = {f"sqlbn/_sql/{p.relative_to(sql).as_posix()}" for p in sql.rglob("*.sql")}
     assert templates <= names
     assert "sqlbn/_examples/adult.parquet" in names
+    assert {f"sqlbn/help/{p.name}" for p in (TOP / "sqlbn" / "help").glob("*.md")} <= names
     assert "sqlbn/py.typed" in names

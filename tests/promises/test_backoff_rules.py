@@ -19,7 +19,7 @@ from test_loo_surface import loocv
 
 import sqlbn
 from sqlbn.errors import OptionError
-from sqlbn.models.estimates import BACKOFFS
+from sqlbn.kinds.estimates import BACKOFFS
 
 NAMES = ["a", "b", "c", "d"]
 RULES = ("cell", "parents", "parents-both")
@@ -47,7 +47,7 @@ def surface(data: pa.Table, **options: Any) -> dict[str, dict[tuple[int, int], f
 def test_leave_one_out_against_retraining(
     monkeypatch: pytest.MonkeyPatch, rule: str, most: int, unseen: str
 ) -> None:
-    monkeypatch.setattr("sqlbn.models.product.product_loo_tables._DENSE_MOST", most)
+    monkeypatch.setattr("sqlbn.kinds.product.product_loo_tables._DENSE_MOST", most)
     data = table(1)
     options = {"backoff": rule, "unseen": unseen}
     ref = reference.fit(data.to_pylist(), NAMES, "y", learner="kdb", k=3, **options)
@@ -89,7 +89,7 @@ def test_encodings_are_compared_by_the_rule_of_prediction(
 ) -> None:
     """tan, whose leave-one-out only --discretise auto looks at."""
     if not in_arrays:
-        monkeypatch.setattr("sqlbn.models.product.array_loo._MOST_ESTIMATES", 0)
+        monkeypatch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", 0)
     data, values = table(5), []
     for rule in RULES:
         how = {"learner": "tan", "backoff": rule, "unseen": unseen}

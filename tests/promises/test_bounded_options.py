@@ -120,6 +120,7 @@ NEEDS: dict[str, list[str]] = {
     "export": ["m", "--format", "json"],
     "models": [],
     "demo": [],
+    "help": [],
     "sample": DRAWN,
     "network sample": DRAWN,
     "network learn": DATA,

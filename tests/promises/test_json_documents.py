@@ -96,6 +96,7 @@ COMMANDS: dict[str, list[str]] = {
     "sql predict": ["sql", "predict", "nb", "fruit.parquet"],
     "predict": ["predict", "nb", "fruit.parquet", "--out", "scored.parquet"],
     "drop": ["drop", "new"],
+    "help": ["help"],
 }  # fmt: skip
 
 

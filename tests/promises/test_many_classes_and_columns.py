@@ -95,7 +95,7 @@ def test_scores_in_steps_are_those_of_the_reference(
 @given(selections(), st.sampled_from((1, 40, 1 << 22)))
 def test_leave_one_out_in_arrays_is_retraining(case: Case, estimates: int) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.models.product.array_loo._MOST_ESTIMATES", estimates)
+        patch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", estimates)
         same_surface(case)
 
 
@@ -232,13 +232,13 @@ def test_the_macro_with_many_classes_keeps_its_joins_as_written(tmp_path: Path) 
 
 def test_leave_one_out_that_does_not_fit_is_refused_before_it_starts(fruit: pa.Table) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.models.product.array_loo._MEMORY_SHARE", 0)
+        patch.setattr("sqlbn.kinds.product.array_loo._MEMORY_SHARE", 0)
         with pytest.raises(OutOfMemoryError, match=r"with 3 classes takes .*use nb or kdb"):
             sqlbn.fit(fruit, "kind", "skdb", kmax=1)
 
 
 def test_leave_one_out_that_takes_long_says_what_a_sample_takes(fruit: pa.Table) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.models.product.selection._MANY_ESTIMATES", 1)
+        patch.setattr("sqlbn.kinds.product.selection._MANY_ESTIMATES", 1)
         with pytest.warns(SqlbnWarning, match=r"will take about .* minutes; .*loocv.sample"):
             sqlbn.fit(fruit, "kind", "skdb", kmax=1).close()

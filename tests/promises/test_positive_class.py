@@ -15,7 +15,7 @@ from reference_ranking import auc, average_precision
 
 import sqlbn
 from sqlbn.errors import OptionError
-from sqlbn.models.losses import matthews
+from sqlbn.kinds.losses import matthews
 
 
 def table(classes: list[str]) -> pa.Table:

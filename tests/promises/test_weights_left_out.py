@@ -86,7 +86,7 @@ WAYS = {"dense": 1 << 21, "dense, then sparse": 40, "sparse": 0}
 def test_products_against_retraining(
     monkeypatch: pytest.MonkeyPatch, kind: str | None, weights: Any, way: str, backoff: str
 ) -> None:
-    monkeypatch.setattr("sqlbn.models.product.product_loo_tables._DENSE_MOST", WAYS[way])
+    monkeypatch.setattr("sqlbn.kinds.product.product_loo_tables._DENSE_MOST", WAYS[way])
     for seed, loss, unseen in ((3, "log_loss", "neutral"), (4, "mcc", "smoothed")):
         data = table(seed, weights)
         how: dict[str, Any] = {"weight": "w", "backoff": backoff, "weight_kind": kind}
@@ -122,7 +122,7 @@ def test_trials_in_arrays_are_those_in_the_database(
     found = []
     how = {"discretise": "auto", "encodings": ["ef:3", "mdl", "modl"], "kmax": 2}
     for most in (1 << 22, 0):
-        monkeypatch.setattr("sqlbn.models.product.array_loo._MOST_ESTIMATES", most)
+        monkeypatch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", most)
         options = {"weight": "w", "weight_kind": kind, "backoff": backoff, "keep": NAMES}
         with sqlbn.fit(table(7, weights), "y", **how, **options) as model:
             values = f"SELECT value FROM {model._draft.table('encodings')}"

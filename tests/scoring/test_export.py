@@ -16,9 +16,9 @@ import pytest
 
 import sqlbn
 from sqlbn.errors import ExportError, NetworkError, OptionError
-from sqlbn.export.formats import export_pieces
-from sqlbn.export.script import probability_columns
-from sqlbn.export.targets import TARGETS
+from sqlbn.exporting.formats import export_pieces
+from sqlbn.exporting.script import probability_columns
+from sqlbn.exporting.targets import TARGETS
 from sqlbn.model import Model
 
 sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed (sqlbn[export])")

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
-from sqlbn.export.formats import export_pieces
+from sqlbn.exporting.formats import export_pieces
 from sqlbn.model import Model
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
-from sqlbn.export.targets import TARGETS
+from sqlbn.exporting.targets import TARGETS
 from sqlbn.model import Model
 
 pytest.importorskip("sqlglot", reason="sqlglot is not installed (sqlbn[export])")

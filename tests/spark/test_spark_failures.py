@@ -92,13 +92,13 @@ def test_nothing_is_left_behind(spark: SparkSession, fruit_file: str, tmp_path: 
     kept.mkdir()
     settings = Settings(engine="spark", session=spark, cluster_dir=f"file://{kept}")
     with Session(settings) as engine:
-        rows = engine.row_engine.keep("SELECT 1 AS a UNION ALL SELECT 2", "numbers")
+        rows = engine.row_engine.persist("SELECT 1 AS a UNION ALL SELECT 2", "numbers")
         assert engine.row_engine.rows(f"SELECT sum(a) FROM {rows.relation}") == [(3,)]
         assert len(list(kept.rglob("*.parquet"))) > 0
         own = engine.row_engine.session  # type: ignore[attr-defined]
     assert list(kept.iterdir()) == []
     with Session(Settings(engine="spark", session=spark)) as engine:
-        rows = engine.row_engine.keep("SELECT 1 AS a", "numbers")
+        rows = engine.row_engine.persist("SELECT 1 AS a", "numbers")
         assert engine.row_engine.rows(f"SELECT a FROM {rows.relation}") == [(1,)]
         assert set(spark.sparkContext._jsc.getPersistentRDDs()) > before
         other = engine.row_engine.session  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ from sqlbn.data.value_types import numeric_axis
 from sqlbn.encoding.profile import ColumnProfile, Weights
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
-from sqlbn.engines.row_engine import Kept
+from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import identifier, render
 
 
@@ -95,7 +95,7 @@ def _value_totals(
     for name, found in zip(axes, row_engine.all_arrays(statements), strict=True):
         yield name, found["value"], found["n"].astype(float)
     if sample is not None:
-        row_engine.forget(sample)
+        row_engine.unpersist(sample)
 
 
 def _drawn(
@@ -105,7 +105,7 @@ def _drawn(
     axes: dict[str, str],
     aliases: dict[str, str],
     weight: str,
-) -> Kept:
+) -> Persisted:
     """A sample of the rows, by their shuffled numbers."""
     assert source.row_key is not None
     # A few more rows than wanted pass the threshold, the smallest shuffled numbers are kept.
@@ -124,4 +124,4 @@ def _drawn(
         relation=source.numbered_relation,
         where=source.where_sql,
     )
-    return row_engine.keep(statement, "sample")
+    return row_engine.persist(statement, "sample")

@@ -16,8 +16,8 @@ from sqlbn.engines.output_files import check_new_folder
 from sqlbn.engines.row_engine import (
     ROW_NUMBER,
     Arrays,
-    Kept,
     Numbering,
+    Persisted,
 )
 from sqlbn.engines.spark.spark_errors import translate
 from sqlbn.engines.spark.spark_folder import ClusterFolder, is_remote_session
@@ -54,7 +54,7 @@ def numbered(session: Session, statement: str, numbering: Numbering) -> Iterator
             table=table,
         )
     finally:
-        row_engine.take_back(table)
+        row_engine.unbroadcast(table)
         session.execute(f"DROP TABLE {table}")
 
 
@@ -68,7 +68,7 @@ class SparkRows:
     """Views of one session: sources, kept rows, and tables of the model that were lent."""
 
     dialect: Dialect = SPARK
-    is_here = False
+    is_local = False
     block_cells = 1 << 14
     blocks_at_once = 8
     joins_at_once = 8
@@ -93,7 +93,7 @@ class SparkRows:
         if self._session.listener is not None:
             self._session.listener(sql)
         with _translated():
-            return self.spark.sql(spelled(sql, self._lend))
+            return self.spark.sql(spelled(sql, self._broadcast))
 
     def arrow(self, sql: str) -> pa.Table:
         return _collected(self.frame(sql))
@@ -127,7 +127,7 @@ class SparkRows:
             yield reader
 
     @contextmanager
-    def brought(self, sql: str) -> Iterator[str]:
+    def collect(self, sql: str) -> Iterator[str]:
         view = self._session.register(self.arrow(sql))
         try:
             yield view
@@ -136,15 +136,15 @@ class SparkRows:
 
     # -- rows that are kept --------------------------------------------------------------------
 
-    def keep(
+    def persist(
         self, statement: str, stem: str, size: int = 0, numbering: Numbering | None = None
-    ) -> Kept:
+    ) -> Persisted:
         if numbering is None:
-            return Kept(self._keep(statement, stem))
+            return Persisted(self._persist(statement, stem))
         with numbered(self._session, statement, numbering) as query:
-            return Kept(self._keep(query, stem), None, ROW_NUMBER)
+            return Persisted(self._persist(query, stem), None, ROW_NUMBER)
 
-    def _keep(self, statement: str, stem: str) -> str:
+    def _persist(self, statement: str, stem: str) -> str:
         name, frame = self._session.fresh_name(stem), self.frame(statement)
         with _translated():
             if self._folder is not None:
@@ -161,7 +161,7 @@ class SparkRows:
         frame.createOrReplaceTempView(name)
         self._views.add(name)
 
-    def forget(self, kept: Kept) -> None:
+    def unpersist(self, kept: Persisted) -> None:
         self._remove(kept.relation)
 
     def _remove(self, name: str) -> None:
@@ -187,7 +187,7 @@ class SparkRows:
 
     # -- tables of the model -------------------------------------------------------------------
 
-    def _lend(self, table: str) -> str:
+    def _broadcast(self, table: str) -> str:
         """The view that stands for a table of the model's database, made when first named."""
         name = view_of(table)
         if name not in self._views:
@@ -201,7 +201,7 @@ class SparkRows:
         with _translated():
             return self.spark.createDataFrame(without_unsigned(rows))
 
-    def take_back(self, table: str) -> None:
+    def unbroadcast(self, table: str) -> None:
         self._remove(view_of(table))
 
     # -- scoring -------------------------------------------------------------------------------

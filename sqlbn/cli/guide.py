@@ -1,0 +1,128 @@
+"""`sqlbn help`: the pages of the guide, `sqlbn/help/*.md`, as a terminal shows them.
+
+No engine is needed to read them: nothing here may import one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from importlib import resources
+from typing import Annotated
+
+import typer
+
+from sqlbn.cli.text import echo
+from sqlbn.errors import OptionError
+from sqlbn.text import json_text
+
+# In the order in which a newcomer would read them.
+TOPICS = (
+    "learners", "data", "encoding", "evaluation", "networks", "updates", "store", "spark", "export",
+    "python", "sql", "options", "errors",
+)  # fmt: skip
+# Columns of a terminal that tables take; the pages' prose is as wide.
+WIDTH = 80
+_COMMENT = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(r"^```\w*\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
+_TABLE = re.compile(r"^\|.*\n\|[-: |]+\|\n((?:\|.*\n)*)", re.MULTILINE)
+_BAR = re.compile(r"(?<!\\)\|")
+
+
+def print_page(
+    topic: Annotated[
+        str | None,
+        typer.Argument(metavar="TOPIC", help="A page of the guide. [default: list the pages]"),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Print a page of the guide, or list the pages."""
+    if topic is None:
+        listed = {name: about(page(name)) for name in TOPICS}
+        echo(json_text(listed) if as_json else _contents(listed))
+    else:
+        text = page(topic)
+        echo(json_text({"topic": topic, "text": text}) if as_json else plain(text).rstrip())
+
+
+def _contents(listed: dict[str, str]) -> str:
+    """Every topic with what its page is about."""
+    lines = [f"  sqlbn help {topic:<10}  {text}" for topic, text in listed.items()]
+    return "\n".join(
+        [
+            "The pages of the guide:",
+            "",
+            *lines,
+            "",
+            "A command's options: sqlbn COMMAND --help. The commands of the pages are for",
+            "a checkout's top folder, with examples/adult.parquet; sqlbn demo needs none.",
+        ]
+    )
+
+
+def page(topic: str) -> str:
+    """The Markdown of a page; an unknown topic is an error that names the known."""
+    if topic not in TOPICS:
+        raise OptionError(f"there is no page {topic!r}; topics: {', '.join(TOPICS)}")
+    return (resources.files("sqlbn") / "help" / f"{topic}.md").read_text(encoding="utf-8")
+
+
+def about(text: str) -> str:
+    """What a page is about: its title, behind the topic.
+
+    >>> about("# Learners: which to take\\n\\nThere are …")
+    'which to take'
+    """
+    return text.splitlines()[0].partition(": ")[2]
+
+
+def plain(text: str) -> str:
+    """A page as a terminal shows it: code indented, tables lined up, comments left out.
+
+    >>> print(plain("Count:\\n\\n<!-- not run -->\\n```sh\\nls\\n```\\n"))
+    Count:
+    <BLANKLINE>
+        ls
+    <BLANKLINE>
+    """
+    text = _outside_code(text, lambda part: _TABLE.sub(_lined_up, _COMMENT.sub("", part)))
+    return _CODE.sub(lambda block: textwrap.indent(block[1], "    "), text)
+
+
+def _outside_code(text: str, change: Callable[[str], str]) -> str:
+    """The text with its prose changed; code stays as it is."""
+    ends = [0, *itertools.chain(*(block.span() for block in _CODE.finditer(text))), len(text)]
+    parts = [text[start:end] for start, end in itertools.pairwise(ends)]
+    return "".join(part if number % 2 else change(part) for number, part in enumerate(parts))
+
+
+def _lined_up(table: re.Match[str]) -> str:
+    """The rows of a Markdown table in columns, cells that are too wide in several lines."""
+    lines = table[0].splitlines()
+    rows = [_cells(line) for line in (lines[0], *lines[2:])]
+    widths = _widths(rows)
+    rows.insert(1, ["-" * width for width in widths])
+    return "\n".join(line for row in rows for line in _row_lines(row, widths)) + "\n"
+
+
+def _cells(line: str) -> list[str]:
+    return [cell.strip().replace("\\|", "|") for cell in _BAR.split(line)[1:-1]]
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Of every column; where all do not fit, the widest gives way."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widest = widths.index(max(widths))
+    others = sum(widths) - widths[widest] + 2 * (len(widths) - 1)
+    widths[widest] = min(widths[widest], max(20, WIDTH - others))
+    return widths
+
+
+def _row_lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    wrapped = [textwrap.wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+    return [
+        "  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
+        for parts in itertools.zip_longest(*wrapped, fillvalue="")
+    ]

@@ -1,0 +1,251 @@
+"""A model as one SQL script: its tables, row by row, and the query that predicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlbn import __version__
+from sqlbn.engines.sql import (
+    RESERVED,
+    identifier,
+    literal,
+    literals,
+)
+from sqlbn.engines.workspace import Workspace
+from sqlbn.errors import ExportError
+from sqlbn.exporting.targets import (
+    INPUT,
+    TURNS_TABLE,
+    PortableDialect,
+    Target,
+    Translator,
+)
+from sqlbn.kinds.average.superparents import SUPER_TABLE, implied_table
+from sqlbn.kinds.collection.collected import START_TABLE
+from sqlbn.kinds.compiler import Scorer, prediction_sql
+from sqlbn.kinds.product.factors import Factor
+from sqlbn.store.spec import ModelSpec
+
+# Room for `_implied_1234` and the like behind the model's name.
+_PREFIX_BYTES = 40
+
+
+def table_prefix(model: str) -> str:
+    """What the tables of a model begin with.
+
+    >>> table_prefix("adult"), table_prefix("élan vital 2")
+    ('adult', '_lan_vital_2')
+    """
+    plain = re.sub(r"[^a-z0-9_]", "_", model.lower())[:_PREFIX_BYTES]
+    return plain if plain[:1].isalpha() or plain.startswith("_") else f"m_{plain}"
+
+
+def probability_columns(columns: Sequence[str], target: Target) -> list[str]:
+    """The columns of the probabilities, shortened and rewritten where the target has to.
+
+    >>> from sqlbn.exporting.targets import TARGETS
+    >>> probability_columns(["p_<=50K", "p_>50K"], TARGETS["bigquery"])
+    ['p___50K', 'p__50K']
+    """
+    found: list[str] = []
+    for column in columns:
+        name = re.sub(r"\W", "_", column, flags=re.ASCII) if target.plain_names else column
+        found.append(_other(name, {other.lower() for other in found}, target))
+    return found
+
+
+def _other(name: str, taken: set[str], target: Target) -> str:
+    """The name, with a number at its end where it is too long or there already."""
+    number, free = 1, _cut(name, target.names)
+    while free.lower() in taken or (number == 1 and free != name):
+        number += 1
+        end = f"_{number}"
+        free = _cut(name, target.names and target.names - len(end)) + end
+    return free
+
+
+def _cut(name: str, most: int | None) -> str:
+    return name if most is None else name.encode()[:most].decode(errors="ignore")
+
+
+def check_columns(carried: Sequence[str], results: Sequence[str], target: Target) -> None:
+    """An error where a script cannot name the input's columns."""
+    taken = {name.lower() for name in ("prediction", *results)}
+    for name in carried:
+        if name.lower() in taken or name.lower().startswith(RESERVED):
+            raise ExportError(
+                f"the script would have two columns {name!r}, one of the input and one of the "
+                "prediction; choose others of the input with --key"
+            )
+        if target.names is not None and len(name.encode()) > target.names:
+            raise ExportError(
+                f"the column {name[:40]!r}… has {len(name.encode())} bytes, a name in "
+                f"{target.name} at most {target.names}; fit on a view with shorter names"
+            )
+        if "\x00" in name:
+            raise ExportError(f"the name {name!r} holds a NUL character; rename the column")
+
+
+def table_of(workspace: Workspace, name: str) -> dict[str, Any]:
+    """Columns and rows of a table, by its key."""
+    found = workspace.session.arrow(f"FROM {workspace.table(name)} ORDER BY key")
+    columns = [list(map(_plain, column.to_pylist())) for column in found.columns]
+    return {"columns": found.column_names, "rows": list(zip(*columns, strict=True))}
+
+
+def _plain(value: Any) -> float | int | None:
+    # Keys past 2^63 are decimals in Arrow.
+    return value if isinstance(value, float | None) else int(value)
+
+
+# Rows and characters of one INSERT: SQL Server takes 1,000 rows, BigQuery a megabyte.
+_INSERT_ROWS = 1000
+_INSERT_CHARACTERS = 1 << 18
+_CATEGORIES = "predict_categories"
+
+
+class Script:
+    """Writes the script of one model for one target, in pieces."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        spec: ModelSpec,
+        target: Target,
+        name: str,
+        table: str,
+        key: Sequence[str] = (),
+        view: str | None = None,
+    ) -> None:
+        spec.require_class()
+        self._draft, self._spec, self._target, self._view = workspace, spec, target, view
+        self._prefix = table_prefix(name)
+        self._translator = Translator(target, table, self._table_name)
+        self._scorer = self._make_scorer(tuple(key))
+
+    def _make_scorer(self, key: tuple[str, ...]) -> Scorer:
+        columns = {book.name: book.sql_type for book in self._spec.books}
+        scorer = self._spec.scorer(None, columns, PortableDialect(self._target))
+        carried = tuple(dict.fromkeys(key)) or tuple(self._spec.books[v].name for v in scorer.used)
+        if not carried:
+            raise ExportError(
+                "the model looks at no attribute; name a column of the input table with --key"
+            )
+        results = probability_columns(scorer.probability_columns, self._target)
+        check_columns(carried, results, self._target)
+        known = (scorer.books[v].categories or () for v in scorer.used)
+        for value in (*scorer.class_names, *(value for values in known for value in values)):
+            _check_text(value)
+        check_columns([self._spec.books[v].name for v in scorer.used], (), self._target)
+        return replace(scorer, carried=carried, probability_columns=tuple(results))
+
+    def _table_name(self, stored: str) -> str:
+        return f"{self._prefix}_{stored.removeprefix('predict_')}"
+
+    # -- pieces --------------------------------------------------------------------------------
+
+    def pieces(self) -> Iterator[str]:
+        """The whole script."""
+        query = self._translator.query(prediction_sql(self._scorer, identifier(INPUT)))
+        yield self._head()
+        for stored, rows in self._tables():
+            yield from self._table(stored, rows)
+        if self._view is not None:
+            query = f"CREATE VIEW {self._translator.name(self._view)} AS\n{query}"
+        yield f"\n{query};\n"
+
+    def _head(self) -> str:
+        spec = self._spec
+        lines = [
+            f"sqlbn {__version__}: {spec.meta['learner']} of {spec.target.name!r} "
+            f"for {self._target.name}, {int(spec.meta['rows']):,} training rows.",
+            "First the tables of the model, to be made once; then the prediction. Its input has",
+            "these columns, with the types of training:",
+            *(
+                f"  {self._spec.books[v].name!r} {self._spec.books[v].sql_type}"
+                for v in self._scorer.used
+            ),
+        ]
+        return "".join(f"-- {line}\n" for line in lines)
+
+    def _tables(self) -> Iterator[tuple[str, str]]:
+        """The model's tables under the names that queries have for them, and queries for both."""
+        spec, workspace, scorer = self._spec, self._draft, self._scorer
+        for factor in _tables_of(scorer.factors):
+            yield factor, f"FROM {workspace.table(factor)}"
+        if spec.supers is not None:
+            yield SUPER_TABLE, f"FROM {workspace.table(SUPER_TABLE)}"
+            for j, generals in enumerate(spec.supers.implied):
+                if generals:
+                    yield implied_table(j), f"FROM {workspace.table(implied_table(j))}"
+            yield TURNS_TABLE, _numbers(len(spec.supers.sets))
+        elif spec.collected is not None and spec.collected.n_turns:
+            yield START_TABLE, f"FROM {workspace.table(START_TABLE)}"
+            yield TURNS_TABLE, _numbers(spec.collected.n_turns)
+        joined = [
+            scorer.books[v].name
+            for v in scorer.used
+            if scorer.books[v].is_joined_in(scorer.dialect)
+        ]
+        if joined:
+            yield (
+                _CATEGORIES,
+                "SELECT attribute, code::BIGINT AS code, value "
+                f"FROM {workspace.table('categories')} "
+                f"WHERE attribute IN ({literals(joined)}) AND value IS NOT NULL "
+                "ORDER BY attribute, code, value",
+            )
+
+    def _table(self, stored: str, rows: str) -> Iterator[str]:
+        write, name = self._translator, self._translator.name(self._table_name(stored))
+        columns = self._draft.session.columns(f"({rows})")
+        listed = ", ".join(f"{write.name(column)} {write.type(kind)}" for column, kind in columns)
+        yield f"\nCREATE TABLE {name} ({listed}){self._target.table_end};\n"
+        into = f"INSERT INTO {name} ({', '.join(write.name(column) for column, _ in columns)})"
+        chunk: list[str] = []
+        size = 0
+        for values in self._values(rows):
+            chunk.append(values)
+            size += len(values)
+            if len(chunk) == _INSERT_ROWS or size > _INSERT_CHARACTERS:
+                yield _insert(into, chunk)
+                chunk, size = [], 0
+        if chunk:
+            yield _insert(into, chunk)
+
+    def _values(self, rows: str) -> Iterator[str]:
+        with self._draft.session.batches(rows) as reader:
+            for batch in reader:
+                columns = [map(self._value, column.to_pylist()) for column in batch.columns]
+                for row in zip(*columns, strict=True):
+                    yield f"({', '.join(row)})"
+
+    def _value(self, value: Any) -> str:
+        if not isinstance(value, str):
+            return literal(value) if isinstance(value, float | None) else str(int(value))
+        _check_text(value)
+        return self._translator.text(value)
+
+
+def _check_text(value: str) -> None:
+    if "\x00" in value:
+        raise ExportError(
+            f"the value {value!r} holds a NUL character, which no script can; use --format json"
+        )
+
+
+def _tables_of(factors: Sequence[Factor]) -> list[str]:
+    """Blocks of a collection may share a table."""
+    return list(dict.fromkeys(factor.table for factor in factors))
+
+
+def _numbers(count: int) -> str:
+    return f"SELECT range AS turn FROM range(1, {count + 1})"
+
+
+def _insert(into: str, rows: Sequence[str]) -> str:
+    listed = ",\n".join(rows)
+    return f"{into} VALUES\n{listed};\n"

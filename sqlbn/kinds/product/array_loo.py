@@ -1,0 +1,356 @@
+"""Leave-one-out in arrays: the losses of leave_one_out.py without a query an attribute.
+
+For few rows, and for many classes: planning queries takes longer than running them there. Row by
+row and class by class, with the row itself left out; some rows at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines import Session
+from sqlbn.engines import limits as statement_size
+from sqlbn.engines.limits import in_blocks
+from sqlbn.errors import OutOfMemoryError
+from sqlbn.kinds.compiler import TIE
+from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.losses import (
+    LEAST_PROBABILITY,
+    Loss,
+    finished,
+    matthews,
+)
+
+Array = npt.NDArray[Any]
+
+
+class ArrayLosses:
+    """Sums over rows for every loss, k' and prefix of the attributes."""
+
+    def __init__(self, losses: Sequence[Loss], n_ks: int, n_prefixes: int, n_classes: int) -> None:
+        self._losses, self._shape = losses, (n_ks, n_prefixes)
+        self._sums: dict[Loss, Array] = {loss: np.zeros(self._shape) for loss in losses}
+        self._weights = np.zeros(self._shape)
+        matrix = (n_classes, n_classes) if "mcc" in losses else (0, 0)
+        self._confusion = np.zeros((*self._shape, *matrix))
+
+    def add(self, k: int, prefix: int, logs: Array, y: Array, w: Array | None) -> None:
+        """Some rows: the logarithms of their classes' ratios to their own, which is 0."""
+        weights = np.ones(len(y)) if w is None else w
+        self._weights[k, prefix] += weights.sum()
+        top = logs.max(axis=1)
+        ratios = np.exp(logs - top[:, None])
+        total, own = ratios.sum(axis=1), np.exp(-top)
+        for loss in self._losses:
+            if loss == "rmse":
+                values = np.square(1.0 - own / total)
+            elif loss == "log_loss":
+                values = np.minimum(np.log(total) + top, -math.log(LEAST_PROBABILITY))
+            elif loss == "brier":
+                shares = ratios / total[:, None]
+                p = own / total
+                values = np.square(shares).sum(axis=1) - np.square(p) + np.square(1.0 - p)
+            else:
+                predicted = (ratios >= 1.0 - TIE).argmax(axis=1)
+                values = predicted != y
+                if loss == "mcc":
+                    np.add.at(self._confusion[k, prefix], (y, predicted), weights)
+            self._sums[loss][k, prefix] += float(values @ weights)
+
+    def losses(self, n_ks: int) -> dict[Loss, Array]:
+        """Every loss of the first k', by prefix; 0 where nothing was added."""
+        found: dict[Loss, Array] = {}
+        for loss in self._losses:
+            values = np.zeros((n_ks, self._shape[1]))
+            for at in zip(*np.nonzero(self._weights[:n_ks]), strict=True):
+                if loss == "mcc":
+                    values[at] = matthews(self._confusion[at].tolist())
+                else:
+                    values[at] = finished(
+                        loss, float(self._sums[loss][at]), float(self._weights[at])
+                    )
+            found[loss] = values
+        return found
+
+
+# Estimates (row, class, attribute) that are kept from one k' to the next: with their logarithms
+# 64 MB.
+_MOST_ESTIMATES = 1 << 22
+# What a cell takes for every row, attribute and k'; and the share of the memory limit for all.
+_CELL_BYTES = 48
+_MEMORY_SHARE = 0.4
+
+
+def suits_arrays(encoded: Encoded) -> bool:
+    """Whether rows are few enough."""
+    return encoded.rows * encoded.cards[-1] * max(encoded.n_attributes, 1) <= _MOST_ESTIMATES
+
+
+def needs_arrays(encoded: Encoded, joins_at_once: int) -> bool:
+    """Whether classes are too many for queries, which have an expression for each and attribute.
+
+    The more rows, the less planning matters: both take some 6 ns an estimate, but queries 2 ms and
+    more to plan a class and attribute (300 classes, 3 attributes: 8 s), and have all threads.
+    """
+    asked = encoded.cards[-1] * min(encoded.n_attributes, joins_at_once)
+    least, most = statement_size.LOO_LOOKUPS
+    return asked > min(max(least, encoded.rows // 40), most)
+
+
+def check_memory(session: Session, encoded: Encoded, families: Mapping[int, Sequence[int]]) -> None:
+    """An error where the cells of all rows would not fit into memory."""
+    needed = encoded.rows * sum(map(len, families.values())) * _CELL_BYTES
+    if needed > _MEMORY_SHARE * session.memory_bytes:
+        raise OutOfMemoryError(
+            f"leave-one-out of {encoded.rows:,} rows with {encoded.cards[-1]:,} classes takes "
+            f"{needed / 2**30:.1f} GB: use nb or kdb (--learner), a smaller --kmax, fewer rows "
+            "(--where), or put rare classes together (--query)"
+        )
+
+
+class ArrayLoo:
+    """Losses of KDB models over the first attributes of an order, for rising k'.
+
+    Of all rows, or of `sample`. With `only_whole` those of the models with all attributes.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        encoded: Encoded,
+        families: Mapping[int, Sequence[int]],
+        order: Sequence[int],
+        class_counts: Sequence[float],
+        smoothing: Smoothing,
+        losses: Sequence[Loss] = ("rmse",),
+        sample: Encoded | None = None,
+        only_whole: bool = False,
+    ) -> None:
+        self._families, self._order, self._cards = families, order, encoded.cards
+        self._m, self._neutral = smoothing.m, smoothing.is_neutral
+        self._by_parents = smoothing.left_out_by_parents
+        self._n_classes, self._losses, self._only_whole = len(class_counts), losses, only_whole
+        check_memory(session, encoded, families)
+        tables = [encoded] if sample is None or sample is encoded else [encoded, sample]
+        found = [_read(session, table) for table in tables]
+        self._codes = [np.concatenate(parts) for parts in zip(*(f[0] for f in found), strict=True)]
+        self._y = self._codes[-1].astype(np.int64)
+        self._w = np.concatenate([f[1] for f in found]) if encoded.weighted else None
+        # The rows of a sample come after those that are counted.
+        n = len(self._y)
+        self._judged = range(n - len(found[-1][0][-1]), n)
+        self._counted = range(len(found[0][0][-1]))
+        self._importance = encoded.importance
+        self._class_counts = np.asarray(class_counts, float)
+        self._cells: dict[tuple[int, int], Cells] = {}
+
+    def surface(
+        self,
+        ks: Sequence[int],
+        advance: Callable[[], None] = lambda: None,
+        is_enough: Callable[[dict[Loss, Array]], bool] | None = None,
+    ) -> dict[Loss, Array]:
+        """For each loss an array (k' in the order of `ks`, number of attributes); see LeaveOneOut.
+
+        Where all rows are looked at together, `is_enough` saves the greater k'.
+        """
+        sums = ArrayLosses(self._losses, len(ks), len(self._order) + 1, self._n_classes)
+        width = self._n_classes * max(len(self._order), 1)
+        blocks = in_blocks(self._judged, max(1, _MOST_ESTIMATES // width))
+        done = 0
+        for block in blocks:
+            part = Part.of(block, self._y, self._w, self._importance)
+            levels: dict[int, Level] = {}
+            for at, k in enumerate(ks):
+                self._losses_at(k, at, part, levels, sums)
+                done += 1
+                if done % len(blocks) == 0:  # as many steps as there are k'
+                    advance()
+                if len(blocks) == 1 and is_enough is not None and is_enough(sums.losses(at + 1)):
+                    return sums.losses(at + 1)
+        for n in range(1, len(ks)):
+            if is_enough is not None and is_enough(sums.losses(n)):
+                return sums.losses(n)
+        return sums.losses(len(ks))
+
+    def _losses_at(
+        self, k: int, at: int, part: Part, levels: dict[int, Level], sums: ArrayLosses
+    ) -> None:
+        logs = self._prior_logs(part)
+        if not self._only_whole or not self._order:
+            sums.add(at, 0, logs, part.y, part.w)
+        for place, position in enumerate(self._order, 1):
+            depth = min(k, len(self._families[position]) - 1)
+            logs += self._level(position, depth, part, levels).against_own
+            if not self._only_whole or place == len(self._order):
+                sums.add(at, place, logs, part.y, part.w)
+
+    def _prior_logs(self, part: Part) -> Array:
+        share = self._m / self._n_classes
+        logs = np.broadcast_to(np.log(self._class_counts + share), part.shape(self._n_classes))
+        own = np.maximum(self._class_counts[part.y] - part.out, 0.0) + share
+        return part.against_own(logs.copy(), np.log(own))
+
+    def _level(self, position: int, depth: int, part: Part, levels: dict[int, Level]) -> Level:
+        """The estimates of an attribute with its first parents; those with fewer come first."""
+        known = levels.get(position)
+        if known is None:
+            known = self._deeper(position, part, None)
+        while known.depth < depth:
+            known = self._deeper(position, part, known)
+        levels[position] = known
+        return known
+
+    def _deeper(self, position: int, part: Part, before: Level | None) -> Level:
+        depth = 0 if before is None else before.depth + 1
+        cells = self._cells_at(position, depth)
+        m, share = self._m, self._m / self._cards[position]
+        # What a class says is the same for all rows of a cell, but for the row's own class.
+        first, at, inverse = np.unique(
+            cells.numbers[part.rows], return_index=True, return_inverse=True
+        )
+        inside = cells.counts.of(first)
+        around = cells.around.of(cells.parents[part.rows][at])
+        logs = np.log((inside + share) / (around + m))[inverse]
+        n, t = inside[inverse, part.y], around[inverse, part.y]
+        own = np.log((np.maximum(n - part.out, 0.0) + share) / (np.maximum(t - part.out, 0.0) + m))
+        others = part.others(inside, inverse, n)
+        if before is None:
+            # A value that only the row itself has says nothing.
+            is_seen = others | (not self._neutral)
+            logs[~is_seen], own[~is_seen] = 0.0, 0.0
+        else:
+            is_seen = before.is_seen
+            used = part.others(around, inverse, t) if self._by_parents else others
+            back = ~(used & is_seen)
+            logs[back], own[back] = before.logs[back], before.own[back]
+        return Level(depth, logs, own, part.against_own(logs.copy(), own), is_seen)
+
+    def _cells_at(self, position: int, depth: int) -> Cells:
+        """The cells of an attribute with its first parents, and what is counted in them."""
+        if (position, depth) not in self._cells:
+            if depth == 0:
+                parents = np.zeros(len(self._y), dtype=np.int64)
+            else:
+                parent = self._families[position][depth]
+                above = self._cells_at(position, depth - 1).parents.astype(np.int64)
+                parents = _numbered(above * self._cards[parent] + self._codes[parent])
+            numbers = _numbered(parents * self._cards[position] + self._codes[position])
+            counts = self._counts(numbers), self._counts(parents)
+            self._cells[position, depth] = Cells(_short(numbers), _short(parents), *counts)
+        return self._cells[position, depth]
+
+    def _counts(self, cells: Array) -> ClassCounts:
+        n, c = self._counted.stop, self._n_classes
+        keys, places = np.unique(cells[:n] * c + self._y[:n], return_inverse=True)
+        weights = None if self._w is None else self._w[:n]
+        counts = np.bincount(places, weights, minlength=len(keys)).astype(float)
+        n_cells = int(cells.max(initial=-1)) + 1
+        starts = np.searchsorted(keys // c, np.arange(n_cells + 1))
+        return ClassCounts(starts, _short(keys % c), counts, c)
+
+
+@dataclass(frozen=True)
+class ClassCounts:
+    """How often each class is in each cell; cell i has the places from `starts[i]` on."""
+
+    starts: Array
+    classes: Array
+    counts: Array
+    n_classes: int
+
+    def of(self, cells: Array) -> Array:
+        """Some cells, a column a class."""
+        starts, found = self.starts[cells], np.zeros((len(cells), self.n_classes))
+        lengths = self.starts[cells + 1] - starts
+        rows = np.repeat(np.arange(len(cells)), lengths)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        places = np.repeat(starts, lengths) + within
+        found[rows, self.classes[places]] = self.counts[places]
+        return found
+
+
+@dataclass(frozen=True)
+class Cells:
+    """For every row its cell, and that of its parents' values; the classes in all cells."""
+
+    numbers: Array
+    parents: Array
+    counts: ClassCounts
+    around: ClassCounts
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows: their classes, weights, and what leaving one out takes from its class."""
+
+    rows: Array
+    y: Array
+    w: Array | None
+    out: Array | float
+
+    @staticmethod
+    def of(rows: Sequence[int], y: Array, w: Array | None, importance: bool) -> Part:
+        """Some of all rows."""
+        at = np.arange(rows[0], rows[-1] + 1)
+        weights = None if w is None else w[at]
+        return Part(at, y[at], weights, 1.0 if weights is None or not importance else weights)
+
+    def shape(self, n_classes: int) -> tuple[int, int]:
+        """A number for every row and class."""
+        return len(self.rows), n_classes
+
+    def others(self, counts: Array, inverse: Array, own: Array) -> Array:
+        """Whether there is more than the row itself in its cell."""
+        # By class: a difference of sums would not be exact.
+        present = np.count_nonzero(counts, axis=1)[inverse]
+        found: Array = (present > (own > 0)) | (own - self.out > 0)
+        return found
+
+    def against_own(self, logs: Array, own: Array) -> Array:
+        """The logarithms of ratios to the row's class, whose own is given."""
+        logs -= own[:, None]
+        logs[np.arange(len(own)), self.y] = 0.0
+        return logs
+
+
+@dataclass(frozen=True)
+class Level:
+    """One attribute with some of its parents: ln P(x | parents, class), own class apart, ratios.
+
+    `is_seen`: whether the value is one where the row is left out.
+    """
+
+    depth: int
+    logs: Array
+    own: Array
+    against_own: Array
+    is_seen: Array
+
+
+def _read(session: Session, encoded: Encoded) -> tuple[list[Array], Array]:
+    """The codes of all rows, a column a variable, and their weights."""
+    names = [encoded.column(v) for v in range(len(encoded.cards))]
+    weights = ["w"] if encoded.weighted else []
+    found = session.row_engine.arrays(
+        f"SELECT {', '.join([*names, *weights])} FROM {encoded.relation}"
+    )
+    w = np.asarray(found["w"], float) if weights else np.ones(0)
+    return [np.asarray(found[name]) for name in names], w
+
+
+def _short(numbers: Array) -> Array:
+    """Half the memory: there are fewer rows than 2^31."""
+    return numbers.astype(np.int32)
+
+
+def _numbered(keys: Array) -> Array:
+    """The keys as numbers without gaps."""
+    return np.unique(keys, return_inverse=True)[1]

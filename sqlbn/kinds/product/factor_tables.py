@@ -1,0 +1,209 @@
+"""Lookup tables of log probabilities from the counts of families, in a draft model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.counts.families import FamilyCounts
+from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines import limits as statement_size
+from sqlbn.engines.packing import key_type, packed_sql
+from sqlbn.engines.sql import literal, render
+from sqlbn.engines.workspace import Workspace
+from sqlbn.kinds.estimates import Smoothing, log_factor
+from sqlbn.kinds.product.factors import (
+    Factor,
+    complete_level,
+    complete_values,
+    plan_factors,
+)
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class AttributeValues:
+    """What the codes of each attribute are: values, unseen, or `ignored`, which count as none."""
+
+    slots: tuple[int, ...]
+    ignored: tuple[tuple[int, ...], ...]
+    n_values: tuple[int, ...]
+
+    @staticmethod
+    def of(encoded: Encoded, smoothing: Smoothing) -> AttributeValues:
+        """The values of the attributes of a table of codes."""
+        cards = encoded.cards[:-1]
+        missing = encoded.missing or (None,) * len(cards)
+        pairs = list(zip(cards, missing, strict=True))
+        return AttributeValues(
+            tuple(smoothing.slots(*pair) for pair in pairs),
+            tuple(smoothing.ignored_codes(*pair) for pair in pairs),
+            tuple(smoothing.n_values(*pair) for pair in pairs),
+        )
+
+    def present(self, alias: Mapping[int, str]) -> list[str]:
+        """Conditions on the codes of training rows that leave the ignored ones out."""
+        return [
+            f"{name} <> {code}"
+            for v, name in alias.items()
+            for code in self.ignored[v]
+            if code < self.slots[v] - 1
+        ]
+
+
+class FactorTables:
+    """Makes the model's factors from counts: their tables, and the draft's `factors`.
+
+    `weights` are exponents of the attributes' probabilities, where not all count in full.
+    """
+
+    def __init__(
+        self, counts: FamilyCounts, smoothing: Smoothing, weights: Sequence[float] | None = None
+    ) -> None:
+        self._counts, self._smoothing, self._weights = counts, smoothing, weights
+        self._draft = counts.workspace
+        self._values = AttributeValues.of(counts.encoded, smoothing)
+        self._slots, self._ignored = self._values.slots, self._values.ignored
+        self._most = complete_values(counts.encoded.rows)
+
+    def make(self) -> list[Factor]:
+        """Every table that scoring joins."""
+        factors = plan_factors(
+            list(self._counts.families.values()),
+            self._slots,
+            self._counts.n_classes,
+            self._smoothing.backoff,
+            self._most,
+        )
+        for factor in factors:
+            if factor.role == "base":
+                self._make_base(factor)
+            else:
+                self._make_chain(factor)
+        write_factors(self._draft, factors)
+        return factors
+
+    def _make_base(self, factor: Factor) -> None:
+        n_classes = self._counts.n_classes
+        total = np.zeros([*(self._slots[v] for v in factor.variables), n_classes])
+        for member in factor.members:
+            family = self._counts.families[member]
+            level = complete_level(family, self._slots, n_classes, self._most)
+            logs = self._logs(family, level)
+            if self._weights is not None:
+                logs = logs * self._weights[member]
+            total += spread(logs, family[: level + 1], factor.variables)
+        flat = total.reshape(-1, n_classes)
+        columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
+        for j in range(n_classes):
+            columns[f"l_{j}"] = np.ascontiguousarray(flat[:, j])
+        self._draft.session.create_table(self._draft.table(factor.table), columns)
+
+    def single_logs(self) -> list[Array]:
+        """ln P(x | y) of every attribute, parents left aside: (codes, classes)."""
+        return [self._logs(family[:1], 0) for family in self._counts.families.values()]
+
+    def _logs(self, family: Sequence[int], level: int) -> Array:
+        """ln P(x | parents up to a level, y)."""
+        attribute, smoothing = family[0], self._smoothing
+        counts, m = (
+            self._counts.array(attribute, level),
+            self._smoothing.m_of(self._values.n_values[attribute]),
+        )
+        ignored = [self._ignored[v] for v in family[: level + 1]]
+        if smoothing.backoff == "none" and level < len(family) - 1:
+            # The base of a chain without back-off: the parents' values were never seen.
+            counts = np.zeros_like(counts)
+        return log_factor(counts, m, smoothing.backoff, ignored)
+
+    def _make_chain(self, factor: Factor) -> None:
+        attribute = factor.members[0]
+        codes = self._counts.codes(attribute)
+        used = self._counts.families[attribute][: factor.level + 1]
+        alias = {v: f"c{place}" for place, v in enumerate(used)}
+        parents = used[1:]
+        # Without back-off an ignored parent leaves the factor out; there is one parent at most.
+        ignored = self._ignored[parents[0]] if self._smoothing.backoff == "none" else ()
+        cells = math.prod(self._slots[v] for v in used)
+        n_classes, n_values = self._counts.n_classes, self._values.n_values[attribute]
+        values: dict[str, Any] = {
+            "key": packed_sql([alias[v] for v in used], [self._slots[v] for v in used]),
+            "parents_key": packed_sql(
+                [alias[v] for v in parents], [self._slots[v] for v in parents]
+            ),
+            "axes": [
+                *({"code": codes[v], "alias": alias[v]} for v in used),
+                {"code": codes[self._counts.encoded.class_variable], "alias": "y"},
+            ],
+            "counts": self._counts.table,
+            "position": attribute,
+            "present": self._values.present(alias),
+        }
+        m, share = self._smoothing.m_of(n_values), self._smoothing.share_of(n_values)
+        if n_classes > statement_size.CHAIN_CLASSES and key_type(cells) != "HUGEINT":
+            found = self._draft.session.arrays(render("score/chain_counts", **values))
+            columns = chain_columns(found, factor.role, n_classes, m, share, ignored)
+            self._draft.session.create_table(self._draft.table(factor.table), columns)
+            return
+        self._draft.session.run(
+            "score/chain_factor",
+            table=self._draft.table(factor.table),
+            role=factor.role,
+            classes=range(n_classes),
+            m=literal(m),
+            share=literal(share),
+            ignored=ignored,
+            **values,
+        )
+
+
+def chain_columns(
+    cells: Mapping[str, Array],
+    role: str,
+    n_classes: int,
+    m: float,
+    share: float,
+    ignored: Sequence[int],
+) -> dict[str, Array]:
+    """What `chain_factor` makes by an expression a class, from counts of cells."""
+    keys, first, places = np.unique(cells["key"], return_index=True, return_inverse=True)
+    n = np.zeros((len(keys), n_classes))
+    np.add.at(n, (places, cells["y"].astype(np.int64)), cells["n"].astype(float))
+    parents, around = np.unique(cells["parents_key"][first], return_inverse=True)
+    t = np.zeros((len(parents), n_classes))
+    np.add.at(t, around, n)
+    if role == "cell":
+        logs = np.log((n + share) / (t[around] + m))
+    else:
+        extra = np.setdiff1d(np.asarray(ignored, dtype=parents.dtype), parents)
+        keys = np.concatenate([parents, extra])
+        logs = np.concatenate([np.log(share / (t + m)), np.zeros((len(extra), n_classes))])
+        order = np.argsort(keys)
+        keys, logs = keys[order], logs[order]
+    columns: dict[str, Array] = {"key": keys}
+    for j in range(n_classes):
+        columns[f"l_{j}"] = np.ascontiguousarray(logs[:, j])
+    return columns
+
+
+def spread(logs: Array, family: Sequence[int], variables: Sequence[int]) -> Array:
+    """A factor's array laid out along the axes of a fused table."""
+    order = sorted(range(len(family)), key=lambda a: variables.index(family[a]))
+    turned = np.transpose(logs, [*order, logs.ndim - 1])
+    present = set(family)
+    index: list[Any] = [slice(None) if v in present else None for v in variables]
+    return turned[(*index, slice(None))]
+
+
+def write_factors(workspace: Workspace, factors: Sequence[Factor]) -> None:
+    """The draft's `factors` table: what each factor table is and how its key is packed."""
+    workspace.fill(
+        "factors",
+        [(f.number, f.role, f.level, list(f.variables), list(f.members)) for f in factors],
+    )

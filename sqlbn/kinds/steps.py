@@ -1,0 +1,131 @@
+"""Scores of a large product of factors in several statements: some joins, some classes at a time.
+
+One query for all of it is planned in a time that grows faster than its joins and classes (1,000
+classes, 20 columns: minutes for 5,000 rows), and carries every column of the input through every
+join (2,000 columns, 2 classes: 19 GB). Here a row is known by its number until it has its scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+from sqlbn.data import Source
+from sqlbn.data.relation import ROW, staged
+from sqlbn.encoding.codebook import column_sql
+from sqlbn.engines import Session
+from sqlbn.engines import limits as statement_size
+from sqlbn.engines.limits import in_blocks
+from sqlbn.engines.progress import Progress
+from sqlbn.engines.row_engine import Persisted
+from sqlbn.engines.sql import NAMES
+from sqlbn.kinds.compiler import (
+    Scorer,
+    chains_of,
+    coded_rows,
+    product_scores,
+)
+from sqlbn.kinds.product.factors import Factor
+
+
+def is_large(scorer: Scorer) -> bool:
+    """Whether a product is scored in several statements."""
+    joins = len(scorer.factors)
+    looked_up = joins * len(scorer.class_names)
+    large = joins > statement_size.MOST_JOINS or looked_up > statement_size.MOST_LOOKUPS
+    return large and scorer.is_product
+
+
+@contextmanager
+def scored_in_steps(
+    session: Session,
+    scorer: Scorer,
+    source: Source,
+    items: Sequence[tuple[str, str]] = (),
+    progress: Progress | None = None,
+) -> Iterator[str]:
+    """A query for rows with their log scores, as long as it is needed.
+
+    Rows have all columns of the source and in `ROW` their place, or `items` instead of columns.
+    """
+    row_engine, progress, kept = session.row_engine, progress or Progress(), list[Persisted]()
+    source = source if source.has_places else staged(session, source)
+    rows = int(row_engine.row(source.select("count(*)"))[0])
+    parts, blocks = _parts(scorer), _blocks(scorer)
+    try:
+        with (
+            progress.stage("score", "scoring in steps", rows, len(parts) * len(blocks)),
+            row_engine.joins_as_written(),
+        ):
+            for part in parts:
+                for place, block in enumerate(blocks):
+                    sql = _step_sql(part, source, block, kept[-1] if place else None)
+                    after = row_engine.persist(
+                        sql, "scores", 8 * rows * (1 + len(part.class_names))
+                    )
+                    if place:
+                        row_engine.unpersist(kept.pop())
+                    kept.append(after)
+                    progress.advance()
+        yield _joined_sql(scorer, source, items, kept)
+    finally:
+        for table in kept:
+            row_engine.unpersist(table)
+
+
+def _parts(scorer: Scorer) -> list[Scorer]:
+    """The scorer for some classes at a time."""
+    joins = max(1, min(len(scorer.factors), statement_size.JOINS))
+    most = max(1, statement_size.LOOKUPS // joins)
+    return [
+        replace(
+            scorer,
+            class_names=scorer.class_names[codes[0] : codes[-1] + 1],
+            log_prior=scorer.log_prior[codes[0] : codes[-1] + 1],
+            first_class=codes[0],
+        )
+        for codes in in_blocks(range(len(scorer.class_names)), most)
+    ]
+
+
+def _blocks(scorer: Scorer) -> list[list[Factor]]:
+    """The factors, some at a time; those of a chain together."""
+    blocks: list[list[Factor]] = [[]]
+    for chain in chains_of(scorer.factors):
+        if blocks[-1] and len(blocks[-1]) + len(chain) > statement_size.JOINS:
+            blocks.append([])
+        blocks[-1] += chain
+    return blocks
+
+
+def _step_sql(
+    part: Scorer, source: Source, block: Sequence[Factor], before: Persisted | None
+) -> str:
+    """Rows by their places with the scores of some classes after a block of factors."""
+    step = replace(part, factors=tuple(block))
+    if before is not None:
+        step = replace(step, log_prior=(0.0,) * len(part.log_prior))
+    columns = [source.column(step.books[v].name) for v in step.used]
+    coded = coded_rows(step, source.in_places(columns), [(column_sql("i", ROW), ROW)])
+    scored = product_scores(step, coded)
+    if before is None:
+        return scored
+    scores = [f"{NAMES.score}{j}" for j in range(len(part.class_names))]
+    sums = ", ".join(f"b.{score} + a.{score} AS {score}" for score in scores)
+    return f"SELECT a.{ROW}, {sums} FROM ({scored}) AS a JOIN {before.relation} AS b USING ({ROW})"
+
+
+def _joined_sql(
+    scorer: Scorer, source: Source, items: Sequence[tuple[str, str]], kept: Sequence[Persisted]
+) -> str:
+    """The rows with their scores from the tables of all classes."""
+    asked = [(column_sql("i", ROW), ROW), *items] if items else []
+    rows = coded_rows(replace(scorer, factors=()), source.in_places(source.columns), asked)
+    scores, joins, first = [], [], 0
+    for number, (table, part) in enumerate(zip(kept, _parts(scorer), strict=True)):
+        n = len(part.class_names)
+        scores += [f"t{number}.{NAMES.score}{j} AS {NAMES.score}{first + j}" for j in range(n)]
+        joins.append(f"JOIN {table.relation} AS t{number} ON t{number}.{ROW} = r.{ROW}")
+        first += n
+    return f"SELECT r.*, {', '.join(scores)} FROM ({rows}) AS r {' '.join(joins)}"
