@@ -68,7 +68,7 @@ def check(rows: pa.Table, folder: Path, learner: str, threads: int) -> None:
             kept[ending] = in_order(
                 pq.read_table(out) if ending == "parquet" else pa_csv.read_csv(out)
             )
-        engine = model._engine
+        engine = model._session
         source = open_source(engine, str(file))
         scorer = model.spec.scorer(model._draft.prefix, source.columns)
         both = [scoring_statement(scorer, source, in_order=ordered) for ordered in (True, False)]

@@ -71,7 +71,7 @@ def fit(table: Any, **options: Any) -> Any:
 
 def trials(model: Any) -> list[dict[str, Any]]:
     names = ("encoding", "rows", "codes", "loss", "value", "chosen")
-    rows = model._engine.rows(f"FROM {model._draft.table('encodings')}")
+    rows = model._session.rows(f"FROM {model._draft.table('encodings')}")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 

@@ -87,7 +87,7 @@ def loocv(model: sqlbn.Model) -> dict[str, dict[tuple[int, int], float]]:
     """For each loss the value of every (k', number of attributes); each cell is there once."""
     table = model._draft.table("loocv")
     found: dict[str, dict[tuple[int, int], float]] = {}
-    for k, n, loss, value in model._engine.rows(
+    for k, n, loss, value in model._session.rows(
         f"SELECT k, n_attributes, loss, value FROM {table}"
     ):
         cells = found.setdefault(loss, {})
@@ -176,7 +176,7 @@ def test_nothing_is_left_behind(fruit: pa.Table) -> None:
     for way in WAYS.values():
         with forced(**way), sqlbn.fit(fruit, "kind", "skdb", kmax=2) as model:
             tables = {
-                t for (t,) in model._engine.rows("SELECT table_name FROM duckdb_tables()")
+                t for (t,) in model._session.rows("SELECT table_name FROM duckdb_tables()")
             } - set(model._draft.names())
             assert tables == set()
 

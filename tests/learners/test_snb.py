@@ -53,7 +53,7 @@ def weights_of(model: Any) -> dict[str, float]:
 def code_of(model: Any, position: int, value: Any) -> int:
     """The code of a value by the model's own tables; the number of codes where it is unseen."""
     row = model.attributes.to_pylist()[position]
-    workspace, rows = model._draft, model._engine.rows
+    workspace, rows = model._draft, model._session.rows
     if value is None:
         return row["n_values"] if row["missing_code"] is None else row["missing_code"]
     if row["kind"] == "numeric":
@@ -79,7 +79,7 @@ def table_of(model: Any, position: int) -> list[list[float]]:
     n_values, n_classes = row["n_values"], model.classes.num_rows
     gone = row["missing_code"] if model.meta["missing"] == "ignore" else None
     counts = np.zeros((n_values + 1, n_classes))
-    for key, n in model._engine.rows(
+    for key, n in model._session.rows(
         f"SELECT key, n FROM {model._draft.table('counts')} WHERE position = {position}"
     ):
         counts[key // n_classes, key % n_classes] = n

@@ -91,7 +91,7 @@ def test_the_last_model_is_that_of_the_last_window(
     with found.model as model:
         for row in model.attributes.to_pylist():
             seen = last[row["attribute"]].value_counts().to_pylist()
-            counts = model._engine.rows(
+            counts = model._session.rows(
                 f"SELECT value, n FROM {model._draft.table('categories')} "
                 f"WHERE attribute = '{row['attribute']}'"
             )

@@ -97,7 +97,7 @@ def test_encodings_are_compared_by_the_rule_of_prediction(
         # Three encodings, so that they are tried first.
         auto = {"discretise": "auto", "encodings": ["ef:2", "ef:3", "modl"], **how}
         with sqlbn.fit(data, "y", **auto) as model:
-            told = model._engine.rows(
+            told = model._session.rows(
                 f"SELECT value FROM {model._draft.table('encodings')} WHERE encoding = 'ef:2'"
             )
         values.append(told[0][0])

@@ -129,7 +129,7 @@ def test_the_same_predictions_in_the_same_order(fruit: pa.Table, learner: str) -
             got = model.predict(rows)
             assert model.evaluate(fruit).losses == pytest.approx(losses, abs=1e-12)
             last = model.predict(rows, exclude=["kind"], order_by=["width"])
-        left = model._engine.rows("SELECT table_name FROM duckdb_tables() ORDER BY ALL")
+        left = model._session.rows("SELECT table_name FROM duckdb_tables() ORDER BY ALL")
         assert {name for (name,) in left} == set(model._draft.names())
     assert got.column_names == wanted.column_names
     assert "kind" not in last.column_names

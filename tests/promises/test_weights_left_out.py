@@ -126,7 +126,7 @@ def test_trials_in_arrays_are_those_in_the_database(
         options = {"weight": "w", "weight_kind": kind, "backoff": backoff, "keep": NAMES}
         with sqlbn.fit(table(7, weights), "y", **how, **options) as model:
             values = f"SELECT value FROM {model._draft.table('encodings')}"
-            found.append([value for (value,) in model._engine.rows(values)])
+            found.append([value for (value,) in model._session.rows(values)])
     assert found[0] == pytest.approx(found[1], abs=1e-12)
 
 

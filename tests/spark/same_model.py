@@ -86,7 +86,7 @@ def assert_same(one: Model, other: Model) -> None:
     names, others = one._draft.names(), other._draft.names()
     assert names == others
     for name in names:
-        mine, theirs = (m._engine.arrow(f"FROM {m._draft.table(name)}") for m in (one, other))
+        mine, theirs = (m._session.arrow(f"FROM {m._draft.table(name)}") for m in (one, other))
         if name == "meta":
             assert _meta(mine) == _meta(theirs)
         else:

@@ -47,10 +47,10 @@ def test_wide_keys_come_back_whole(tmp_path: Path) -> None:
     options = {"k": 7, "keep": list(columns), "exclude": []}
     with api.fit(table, "y", "kdb", store=tmp_path / "m.duckdb", name="m", **options) as model:
         expected = model.predict(table)
-        kinds = dict(model._engine.columns(model._draft.table("counts")))
+        kinds = dict(model._session.columns(model._draft.table("counts")))
     api.fit(table, "y", "kdb", store_table=str(tmp_path / "lake"), name="m", **options).close()
     with api.load(tmp_path / "lake", "m") as model:
-        assert dict(model._engine.columns(model._draft.table("counts"))) == kinds
+        assert dict(model._session.columns(model._draft.table("counts"))) == kinds
         assert kinds["key"] == "HUGEINT"
         assert model.predict(table).equals(expected)
 

@@ -44,7 +44,7 @@ def table(case: Case, rows: Rows) -> pa.Table:
 
 def contents(model: Any) -> dict[str, list[str]]:
     """Every table of a model; counts under the attributes they belong to, not their positions."""
-    workspace, engine = model._draft, model._engine
+    workspace, engine = model._draft, model._session
     found = {}
     for name in set(workspace.names()) - ABOUT - {"families", "margin_families"}:
         rows = engine.rows(f"FROM {workspace.table(name)}")
