@@ -114,7 +114,7 @@ class FamilyCounts:
     def _insert(self, position: int, counted: str) -> None:
         """The rows (k, n) of a relation, as counts of a position."""
         query = render("count/placed_counts", position=position, counted=counted)
-        self.workspace.insert(self.name, query)
+        self.workspace.insert_from(self.name, query)
 
     def put(self, arrays: Mapping[int, Array]) -> None:
         """Insert counts that are at hand, for several families in one statement."""
@@ -141,7 +141,7 @@ class FamilyCounts:
             )
         )
         try:
-            self.workspace.insert(self.name, render("count/arrays", arrays=view))
+            self.workspace.insert_from(self.name, render("count/arrays", arrays=view))
         finally:
             session.unregister(view)
 
@@ -197,7 +197,7 @@ class FamilyCounts:
                 position=position,
             )
             result._insert(position, f"({query})")
-        self.workspace.drop_table(self.name)
+        self.workspace.remove(self.name)
         return result
 
     def preload(self) -> None:

@@ -206,7 +206,7 @@ class SubsetCounts(FamilyCounts):
         moved = self.copy_to(result)
         result._arrays = {new: self._arrays[n] for n, new in moved.items() if n in self._arrays}
         result._room -= sum(array.nbytes for array in result._arrays.values())
-        self.workspace.drop_table(self.name)
+        self.workspace.remove(self.name)
         return result
 
     def copy_to(self, other: SubsetCounts) -> dict[int, int]:
@@ -218,10 +218,10 @@ class SubsetCounts(FamilyCounts):
         self.workspace.session.create_table(
             view, {k: np.array(v, np.int64) for k, v in listed.items()}
         )
-        other.workspace.insert(
+        other.workspace.insert_from(
             other.name, render("count/moved_counts", counts=self.table, places=view)
         )
-        self.workspace.drop_table(places)
+        self.workspace.remove(places)
         return moved
 
 

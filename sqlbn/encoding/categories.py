@@ -74,7 +74,7 @@ def insert_categories(
 def _insert_named(workspace: Workspace, table: str, attribute: str, statement: str) -> None:
     """The rows of a statement, behind the name of their attribute."""
     named = render("encode/named_rows", attribute=attribute, rows=statement)
-    workspace.insert(table, named)
+    workspace.insert_from(table, named)
 
 
 def categorical_books(workspace: Workspace, types: Mapping[str, str]) -> list[Codebook]:
@@ -196,7 +196,7 @@ def learn_groups(
     row_engine, table = rows.session.row_engine, rows.session.fresh_name("counted")
     value = comparable(book, column_sql("i", book.name), dialect=row_engine.dialect)
     with row_engine.collect(rows.counts_statement(value)) as found:
-        workspace.create_from(table, found)
+        workspace.copy(table, found)
     counted = workspace.table(table)
     try:
         totals = f"({render('encode/totals', counted=counted)})"
@@ -212,7 +212,7 @@ def learn_groups(
         insert_categories(workspace, book, statement, groups)
         return grouped[0] if grouped is not None else None
     finally:
-        workspace.drop_table(table)
+        workspace.remove(table)
 
 
 def _grouped(rows: Labelled, book: Codebook, counted: str) -> tuple[Grouped, Array] | None:

@@ -26,7 +26,7 @@ from sqlbn.engines.row_engine import (
     Persisted,
     RowEngine,
 )
-from sqlbn.engines.sql import render
+from sqlbn.engines.sql import render, select_sql
 
 _PLACE = "place"
 _WIDTH = {"UTINYINT": 1, "USMALLINT": 2, "UINTEGER": 4}
@@ -163,7 +163,7 @@ def sampled(session: Session, encoded: Encoded, size: int | None) -> Encoded:
     if size is None or size >= encoded.rows:
         return encoded
     order = random_order(session, encoded)
-    drawn = f"SELECT * FROM {encoded.relation} ORDER BY {order} LIMIT {size}"
+    drawn = select_sql(encoded.relation, order=order, limit=size)
     return replace(persist_drawn(session.row_engine, encoded, drawn, order), rows=size)
 
 
@@ -179,7 +179,7 @@ def persist_drawn(row_engine: RowEngine, encoded: Encoded, drawn: str, order: st
         # A sample is small enough to be sorted in one place.
         others = row_engine.dialect.without([ROW_NUMBER])
         number = f"row_number() OVER (ORDER BY {order}) - 1"
-        drawn = f"SELECT {others}, {number} AS {ROW_NUMBER} FROM ({drawn})"
+        drawn = select_sql(f"({drawn})", f"{others}, {number} AS {ROW_NUMBER}")
     kept = row_engine.persist(drawn, "encoded")
     number = kept.row_number or ROW_NUMBER
     return replace(encoded, relation=kept.relation, scratch=None, number=number)

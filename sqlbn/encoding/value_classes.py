@@ -333,6 +333,7 @@ def _looked_up(rows: Labelled, profile: ColumnProfile, cuts: Array) -> ValueClas
             render("encode/value_classes", total=total, labelled=labelled)
         )
     finally:
+        session.row_engine.unbroadcast(table)
         session.drop_table(table)
     counts, missing = rows.zeros(len(cuts) + 1, rows.n_classes), rows.zeros(rows.n_classes)
     absent = np.ma.getmaskarray(found["value"])

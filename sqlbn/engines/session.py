@@ -244,8 +244,7 @@ class Session:
             self.unregister(view)
 
     def drop_table(self, name: str) -> None:
-        """Remove a table that `create_table` made."""
-        self.row_engine.unbroadcast(name)
+        """Remove a table; `name` is already quoted."""
         self.execute(f"DROP TABLE {name}")
 
     def columns(self, relation: str) -> list[tuple[str, str]]:

@@ -72,11 +72,11 @@ class Workspace:
         ordered = f" ORDER BY {', '.join(map(identifier, order))}" if order else ""
         return f"SELECT {items} FROM {self.table(name)}{condition}{ordered}"
 
-    def create_from(self, name: str, relation: str) -> None:
-        """A new table with the rows of a relation."""
+    def copy(self, name: str, relation: str) -> None:
+        """A new table with the columns and rows of a quoted one, or of a query in brackets."""
         self.session.execute(f"CREATE TABLE {self.table(name)} AS FROM {relation}")
 
-    def insert(self, name: str, query: str) -> None:
+    def insert_from(self, name: str, query: str) -> None:
         """Add the rows of a query to a table."""
         self.session.execute(f"INSERT INTO {self.table(name)} {query}")
 
@@ -84,10 +84,11 @@ class Workspace:
         """Give a table another name."""
         self.session.execute(f"ALTER TABLE {self.table(name)} RENAME TO {identifier(new)}")
 
-    def drop_table(self, name: str) -> None:
-        """Remove one table."""
-        self.session.row_engine.unbroadcast(self.table(name))
-        self.session.execute(f"DROP TABLE {self.table(name)}")
+    def remove(self, *names: str) -> None:
+        """Drop some tables."""
+        for name in names:
+            self.session.row_engine.unbroadcast(self.table(name))
+            self.session.execute(f"DROP TABLE {self.table(name)}")
 
     def names(self) -> list[str]:
         """The tables in it, by name."""

@@ -159,7 +159,9 @@ def test_what_tells_nothing_is_left_out_and_listed() -> None:
         assert set(model._session.rows(f"SELECT attribute FROM {model._draft.table('categories')}"))
         assert "word" not in {
             r[0]
-            for r in model._session.rows(f"SELECT attribute FROM {model._draft.table('categories')}")
+            for r in model._session.rows(
+                f"SELECT attribute FROM {model._draft.table('categories')}"
+            )
         }
     with fit(table, "modl", keep=["noise", "word"]) as model:
         assert books(model)["noise"].n_values == 1

@@ -733,6 +733,21 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "kept": "* EXCLUDE (value, cuts, place)",
         },
     ),
+    "rows of a range of shuffled numbers": (
+        "data/shuffled_range",
+        {
+            "columns": "x0, x1, y",
+            "shuffle": "hash(rowid, 0) % 4294967296",
+            "row_key": "rowid",
+            "relation": "encoded_3",
+            "low": 0,
+            "high": 1024,
+        },
+    ),
+    "cells of a pair that were seen": (
+        "count/observed_cells",
+        {"codes": "x0, x1, y", "total": "count(*)", "relation": "encoded_3"},
+    ),
 }
 
 
