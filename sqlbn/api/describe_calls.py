@@ -19,8 +19,7 @@ from sqlbn.options.option import unknown
 from sqlbn.report.sql_text import Step, fit_steps, predict_statement
 from sqlbn.search.bounds import given_rule
 from sqlbn.store import open_store
-from sqlbn.store.damage import meta_problem
-from sqlbn.store.spec import decoded_meta
+from sqlbn.store.meta import decoded_meta, meta_problem
 
 if TYPE_CHECKING:
     from sqlbn.learners import Learner

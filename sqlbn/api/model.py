@@ -24,7 +24,8 @@ from sqlbn.kinds.steps import is_large, scored_in_steps
 from sqlbn.kinds.unseen import Unseen, count_unseen
 from sqlbn.learners.fit_options import checked_rows
 from sqlbn.store import open_store
-from sqlbn.store.spec import ModelSpec, decoded_meta
+from sqlbn.store.meta import decoded_meta
+from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.shape import Shape
 from sqlbn.updates.changes import Change, Changed, merge
 from sqlbn.updates.operations import change_rows
@@ -245,10 +246,10 @@ class Model:
         source, hidden = scorable(self._spec, source, exclude)
         order = ordering(source, order_by)
         scorer = self._spec.scorer(self._workspace.prefix, source.columns, row_engine.dialect)
-        self._unseen = count_unseen(row_engine, self._spec, scorer, source)
+        self._unseen = count_unseen(session, self._spec, scorer, source)
         if strict:
             self._unseen.refuse()
-        if row_engine.keeps_order and is_large(scorer):
+        if row_engine.keeps_order and is_large(scorer, session.limits):
             with scored_in_steps(session, scorer, source, progress=progress) as scored:
                 yield in_places(probabilities_sql(scorer, scored), order, hidden), True
         else:

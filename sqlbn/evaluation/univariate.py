@@ -23,7 +23,7 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import literals
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError
-from sqlbn.store.description import write_variables
+from sqlbn.store.stored_variables import write_variables
 
 if TYPE_CHECKING:
     import pyarrow as pa

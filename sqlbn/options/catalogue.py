@@ -105,6 +105,15 @@ class MachineKeywords(TypedDict, total=False):
     temp_dir: Annotated[
         str | Path | None, Option("Folder for spill files (a private one inside it).", RESOURCES)
     ]
+    sql_log: Annotated[
+        str | None,
+        Option(
+            "Add every statement to this file as it runs, with its seconds; '-': standard error.",
+            OUTPUT,
+            flag="sql",
+            metavar="FILE",
+        ),
+    ]
 
 
 class EngineKeywords(MachineKeywords, total=False):

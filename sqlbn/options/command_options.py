@@ -279,7 +279,7 @@ COMMANDS: dict[str, CommandOptions] = {
         "sqlbn sql fit adult.parquet --target class --learner nb",
         (DataArguments, TargetArguments, JsonArguments, TracebackArguments),
         FitCommand,
-        without=("memory_limit", "threads", "temp_dir", *_ENGINE, *_BOUND),
+        without=("memory_limit", "threads", "temp_dir", "sql_log", *_ENGINE, *_BOUND),
     ),
     "sql predict": CommandOptions(
         "The query of a prediction, over the tables of the model's schema.",
@@ -303,8 +303,12 @@ COMMAND_GROUPS = {
 @cache
 def _flags() -> dict[str, str]:
     """The flags of options that are not called as they are."""
-    options = (o for taken in COMMANDS.values() for o in taken.own_options.values())
-    return {option.name: option.flags[0] for option in options if option.flag is not None}
+    found = {}
+    for taken in COMMANDS.values():
+        for option in (*taken.own_options.values(), *taken.keyword_options.values()):
+            if option.flag is not None:
+                found[option.name] = option.flags[0]
+    return found
 
 
 def flag_of(name: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from random_tables import Case, as_if_large, cases, examples
-from test_living_properties import (
+from update_cases import (
     Rows,
     apply,
     changes,

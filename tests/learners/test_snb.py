@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import Run
 from reference_snb import Data, search
-from test_living_properties import same_tables
+from update_cases import same_tables
 
 import sqlbn
 from sqlbn.structure.variable_selection import Selected, select_variables

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import reference
 from conftest import Run
-from test_loo_surface import loocv
+from loo_cases import loocv
 
 import sqlbn
 from sqlbn.errors import OptionError

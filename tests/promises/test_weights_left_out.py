@@ -16,7 +16,7 @@ import pytest
 import reference
 import reference_ande
 from conftest import Run
-from test_loo_surface import loocv
+from loo_cases import loocv
 
 import sqlbn
 from sqlbn.errors import ColumnError, OptionError, StoreError
