@@ -74,6 +74,22 @@ def command(name: str) -> str:
 class SqlbnError(Exception):
     """Base of all errors a user can cause or meet; the message is one line."""
 
+    _sql: str | None = None
+
+    @property
+    def sql(self) -> str | None:
+        """The statement that failed, where one did; also that of the error this one came of."""
+        error: BaseException | None = self
+        while error is not None:
+            if isinstance(error, SqlbnError) and error._sql is not None:
+                return error._sql
+            error = error.__cause__
+        return None
+
+    @sql.setter
+    def sql(self, statement: str | None) -> None:
+        self._sql = statement
+
 
 class SourceError(SqlbnError, ValueError):
     """The data cannot be read: no such file, schemas that disagree, a damaged file."""

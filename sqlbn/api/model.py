@@ -246,10 +246,10 @@ class Model:
         source, hidden = scorable(self._spec, source, exclude)
         order = ordering(source, order_by)
         scorer = self._spec.scorer(self._workspace.prefix, source.columns, row_engine.dialect)
-        self._unseen = count_unseen(row_engine, self._spec.books, scorer, source)
+        self._unseen = count_unseen(session, self._spec.books, scorer, source)
         if strict:
             self._unseen.refuse()
-        if row_engine.keeps_order and is_large(scorer):
+        if row_engine.keeps_order and is_large(scorer, session.limits):
             with scored_in_steps(session, scorer, source, progress=progress) as scored:
                 yield in_places(probabilities_sql(scorer, scored), order, hidden), True
         else:
@@ -313,14 +313,14 @@ class Model:
     def _changed(
         self, action: str, data: Any, again: bool, progress: Progress | None, rows: dict[str, Any]
     ) -> Change:
-        changed = change_rows(self._living, action, data, again=again, progress=progress, **rows)
+        changed = change_rows(self._stored, action, data, again=again, progress=progress, **rows)
         return self._replace(changed)
 
     def merge(self, other: Model, *, again: bool = False) -> Change:
         """Add the rows of another model with the same encoding, known by its counts alone."""
         with other._copied_to(self._session) as workspace:
             there = StoredModel(workspace, other._spec)
-            return self._replace(merge(self._living, there, again, Progress()))
+            return self._replace(merge(self._stored, there, again, Progress()))
 
     @contextmanager
     def _copied_to(self, session: Session) -> Iterator[Workspace]:
@@ -337,7 +337,7 @@ class Model:
             workspace.drop()
 
     @property
-    def _living(self) -> StoredModel:
+    def _stored(self) -> StoredModel:
         return StoredModel(self._workspace, self._spec)
 
     def _replace(self, changed: Changed) -> Change:

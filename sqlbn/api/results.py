@@ -1,6 +1,8 @@
 """What the program needs besides verbs: checks before the work, tables and pictures of results."""
 
+from sqlbn.api.model import Model
 from sqlbn.data.opening import check_there
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.output_files import (
     check_folder,
     check_new_folder,
@@ -43,6 +45,7 @@ __all__ = [
     "check_rows_file",
     "check_table_file",
     "check_there",
+    "has_macro",
     "identifier",
     "is_folder",
     "literal",
@@ -53,6 +56,10 @@ __all__ = [
     "plot_stream",
     "points_table",
     "read_network",
-    "too_large_for_sql",
     "write_table",
 ]
+
+
+def has_macro(model: Model, name: str) -> bool:
+    """Whether a stored model has the macro `predict` for SQL users."""
+    return too_large_for_sql(model.spec, name, Limits()) is None

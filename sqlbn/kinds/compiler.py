@@ -14,7 +14,7 @@ from sqlbn.encoding.codebook import (
     column_sql,
 )
 from sqlbn.engines.dialects import DUCKDB, Dialect
-from sqlbn.engines.limits import added
+from sqlbn.engines.limits import Limits, added
 from sqlbn.engines.sql import NAMES, identifier, literal, render
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import Scoring
@@ -69,10 +69,11 @@ class Scorer:
         return self.smoothing.ignored_codes(book.n_values, book.missing)
 
 
-def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
+def prediction_sql(scorer: Scorer, relation: str, reorder: Limits | None = None) -> str:
     """Input columns, `prediction` and one probability a class, for every row of a relation.
 
-    `reorder` is for engines whose optimiser will look for a join order (plain SQL users').
+    `reorder` is for engines whose optimiser will look for a join order (plain SQL users'): the
+    limits past which joins are written so that it cannot.
     """
     return probabilities_sql(scorer, _scores(scorer, relation, [], reorder))
 
@@ -107,7 +108,7 @@ def probabilities_sql(scorer: Scorer, scored: str) -> str:
 
 def judged_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
     """Rows with their true class, weight and log scores; an unknown class has code n_classes."""
-    return _scores(scorer, relation, truth_items(scorer, weight), reorder=False)
+    return _scores(scorer, relation, truth_items(scorer, weight), reorder=None)
 
 
 def truth_items(scorer: Scorer, weight: str | None) -> list[tuple[str, str]]:
@@ -138,7 +139,9 @@ def losses_sql(n_classes: int, judged: str, dialect: Dialect = DUCKDB) -> str:
     )
 
 
-def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder: bool) -> str:
+def _scores(
+    scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder: Limits | None
+) -> str:
     """Rows with log scores; with all input columns, or with `extra` expressions in their place."""
     coded = coded_rows(scorer, relation, extra)
     return scorer.scoring.scores(scorer, coded, reorder)

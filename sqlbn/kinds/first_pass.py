@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from sqlbn.counts.counter import entropies, plan
+from sqlbn.counts.counter import GammaSums, entropies, plan
 from sqlbn.counts.margins import (
     are_storable,
     count_margins,
@@ -18,7 +18,7 @@ from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule
 from sqlbn.search.dependence import Decided, Measures, latest_cmi
 from sqlbn.structure.information import Information, information
-from sqlbn.structure.shape import GammaSums, score_gains
+from sqlbn.structure.shape import information_for, score_gains
 
 # From measures, an order of the attributes and a rule to a structure.
 Decider = Callable[[Measures, Sequence[int], Rule], Decided]
@@ -40,15 +40,16 @@ def count_information(job: Job) -> Information:
     title = "pass 1: counting for structure"
     if stored or not pairs:
         with progress.stage("structure", title, encoded.rows, len(blocks)):
-            margins, info = count_margins(
+            margins, sums = count_margins(
                 workspace,
                 encoded,
                 pairs,
                 prepared.class_counts,
-                needs.score,
+                needs.score == "bayes",
                 progress.advance,
                 needs.bare_pairs,
             )
+            info = information_for(sums, needs.score)
     else:
         margins, _ = count_margins(workspace, encoded, False, prepared.class_counts)
         info = _information_of_rows(job, title)
@@ -67,7 +68,8 @@ def decide_structure(job: Job, rule: Rule, decide: Decider) -> tuple[Decided, In
     d = encoded.n_attributes
     try:
         with progress.stage("structure", "pass 1: deciding on parents", encoded.rows):
-            margins, info = count_margins(workspace, encoded, False, job.prepared.class_counts)
+            margins, sums = count_margins(workspace, encoded, False, job.prepared.class_counts)
+            info = information_for(sums)
             margins.describe("margin_families")
             measures = Measures(workspace.session, encoded, samples, progress.advance)
             decided = decide(measures, info.order, rule)

@@ -19,6 +19,7 @@ from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.encoding.preparing import Prepared
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Smoothing
@@ -283,9 +284,9 @@ class Scoring(ABC):
     """What the tables of a stored model say of its kind.
 
     `marker` is a table that only models of this kind have; `name` is the kind in JSON documents.
-    `mixture` is empty where the model is one network, else what it is of many, and `nearest` are
-    learners of one. `reads_twice`: rows are read to score those that differ, and again to give all
-    their scores.
+    `mixture` is empty where the model is one network, else what it is of several, and `nearest`
+    are learners of one. `reads_twice`: rows are read to score the distinct ones, and again to give
+    all of them their scores.
     """
 
     marker: ClassVar[str]
@@ -323,10 +324,10 @@ class Scoring(ABC):
         return sorted({v for f in scorer.factors for v in (*f.variables, *f.members)})
 
     @abstractmethod
-    def scores(self, scorer: Scorer, coded: str, reorder: bool) -> str:
+    def scores(self, scorer: Scorer, coded: str, reorder: Limits | None) -> str:
         """Rows of a query with codes, with log scores in place of the codes.
 
-        `reorder` is for engines whose optimiser will look for a join order (plain SQL users').
+        `reorder` are the limits where an optimiser will look for a join order (plain SQL users').
         """
 
     @abstractmethod

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from sqlbn.data import Source
 from sqlbn.encoding.codebook import Codebook
+from sqlbn.engines import Session
 from sqlbn.engines.limits import in_blocks
-from sqlbn.engines.row_engine import RowEngine
 from sqlbn.engines.sql import NAMES, render
 from sqlbn.errors import UnseenError
 from sqlbn.kinds.compiler import Scorer, code_items
@@ -42,18 +42,19 @@ class Unseen:
 
 
 def count_unseen(
-    row_engine: RowEngine, trained: Sequence[Codebook], scorer: Scorer, source: Source
+    session: Session, trained: Sequence[Codebook], scorer: Scorer, source: Source
 ) -> Unseen:
     """Count the rows of a source with values that the codebooks of training lack, by column."""
     # Which interval a number is in does not matter here.
     books = tuple(replace(book, cuts=()) for book in trained)
     scorer = replace(scorer, books=books)
     able = [v for v in scorer.used if _can_be_unseen(scorer, v)]
+    row_engine = session.row_engine
     rows = int(row_engine.row(source.select("count(*)"))[0])
     if not able or not rows:
         return Unseen(rows, {})
     found: dict[str, int] = {}
-    for block in in_blocks(able):
+    for block in in_blocks(able, session.limits.statement_columns):
         counts = row_engine.row(unseen_sql(scorer, block, source.filtered_relation))
         found |= {scorer.books[v].name: int(n) for v, n in zip(block, counts, strict=True) if n}
     return Unseen(rows, found)

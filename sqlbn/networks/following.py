@@ -22,7 +22,7 @@ from sqlbn.learners.fit_options import FitOptions
 from sqlbn.networks.likelihood import coded_rows
 from sqlbn.pipeline import Pattern, fit_with_loo
 from sqlbn.search.decisions import Change, Decision, Graph, Log, Task
-from sqlbn.search.methods import COUNTS_SHARE, FoundNetwork, entropy
+from sqlbn.search.methods import FoundNetwork, entropy
 from sqlbn.search.search_options import SearchOptions
 from sqlbn.search.window import FollowedGraph
 from sqlbn.store.history import stream_label
@@ -146,11 +146,11 @@ class Following:
         fixed = (len(scorer_cards) - 1,) if spec.has_class else ()
         unit = entropy(block, scorer_cards, fixed)
         limits = replace(self._search, max_changes=_NO_LIMIT).limits(scorer_cards, scorer_cards[-1])
-        memory = int(COUNTS_SHARE * self._session.memory_bytes)
+        memory = int(self._session.limits.candidate_share * self._session.memory_bytes)
         d = len(spec.books)
         steps = d * (d - 1) // 2 * self._search.max_changes + d
         rule = self._search.rule(unit, steps)
-        return Task(scorer_cards, fixed, rule, limits, memory)
+        return Task(scorer_cards, fixed, rule, limits, memory, self._session.limits)
 
     def _found_graph(self, spec: ModelSpec) -> Graph:
         graph = Graph(len(spec.books))

@@ -11,6 +11,7 @@ from sqlbn.encoding.encoded import encode_statement
 from sqlbn.encoding.preparing import look, prepare
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.statement_log import StatementList
 from sqlbn.engines.workspace import Workspace
 from sqlbn.evaluation.prediction_query import prediction_statement
 from sqlbn.learners.fit_options import FitOptions
@@ -23,12 +24,11 @@ Step = tuple[str, str]
 
 def fit_steps(session: Session, source: Source, chosen: FitOptions) -> list[Step]:
     """Titles and statements of a fit, from a look at the columns."""
-    steps: list[Step] = []
     workspace = Workspace(session, weighted=chosen.weight is not None)
-    session.listener = lambda sql: steps.append(("look at the columns (was run)", sql))
+    session.log = log = StatementList()
     looked = look(session, source, chosen, Progress())
     prepared = prepare(looked, workspace, chosen, Progress())
-    session.listener = None
+    steps = [("look at the columns (was run)", ran.sql) for ran in log.statements]
     training = prepared.training
     statement = encode_statement(
         training.source, prepared.class_book, prepared.books, training.weights, prepared.tables

@@ -192,12 +192,11 @@ def program_meta() -> dict[str, Any]:
 def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dict[str, Any]:
     """What a fit writes into `meta`."""
     training = prepared.training
-    learner = options.make_learner()
     return {
         **program_meta(),
         "created_at": now(),
-        "learner": learner.name,
-        "options": {**learner.options(), **options.discretisation.options()},
+        "learner": options.make_learner().name,
+        "options": options.stored,
         **({"elementary": prepared.learned.coarse} if prepared.learned.coarse else {}),
         "target": "" if training.target == NO_CLASS else training.target,
         "target_type": plain_type(prepared.class_book.sql_type),

@@ -16,7 +16,9 @@ from conftest import Run
 from update_cases import contents
 
 import sqlbn
+from sqlbn.api.describe_calls import fit_statements
 from sqlbn.encoding.learn_codebooks import Discretisation, candidates
+from sqlbn.engines.limits import Limits
 from sqlbn.evaluation.auto_encoding import (
     Trial,
     finalists,
@@ -26,7 +28,6 @@ from sqlbn.evaluation.auto_encoding import (
 )
 from sqlbn.kinds.product.array_loo import ArrayLoo
 from sqlbn.kinds.product.product_loo import LeaveOneOut
-from sqlbn.report.sql_text import fit_statements
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 FOUR = "ef:3,ef:8,mdl,modl"
@@ -136,18 +137,18 @@ def test_losses_are_those_of_leave_one_out(options: dict[str, Any]) -> None:
             assert trial["value"] == pytest.approx(wanted, abs=1e-12)
 
 
-def test_losses_of_whole_models_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_of_whole_models_in_several_batches() -> None:
     """More attributes than one query joins."""
-    monkeypatch.setattr("sqlbn.engines.duckdb_rows.LocalLake.joins_at_once", 4)
+    few = Limits(joins_at_once=4)
     rng = random.Random(6)
     ages = [rng.choice(["old", "young"]) for _ in range(120)]
     wide = pa.table(
         {f"x{i}": [rng.random() + (a == "old") / 9 for a in ages] for i in range(11)}
         | {"age": ages}
     )
-    with fit(wide, learner="nb", discretise="auto", encodings="ef:3") as model:
+    with fit(wide, learner="nb", discretise="auto", encodings="ef:3", limits=few) as model:
         got = chosen(model)["value"]
-    with fit(wide, learner="skdb", kmax=0, select="k", bins=3) as model:
+    with fit(wide, learner="skdb", kmax=0, select="k", bins=3, limits=few) as model:
         (wanted,) = [
             row["value"]
             for row in model.loocv.to_pylist()

@@ -11,6 +11,7 @@ from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.subsets import SubsetCounts, plan_subsets, subsets_of
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.average.average_fit import (
@@ -144,8 +145,8 @@ class AverageScoring(Scoring):
     def tables(self) -> list[str]:
         return [SUPER_TABLE, *map(implied_table, self.supers.implying)]
 
-    def scores(self, scorer: Scorer, coded: str, reorder: bool) -> str:
-        return averaged_scores(scorer, self.supers, coded, reorder)
+    def scores(self, scorer: Scorer, coded: str, reorder: Limits | None) -> str:
+        return averaged_scores(scorer, self.supers, coded, reorder is not None)
 
     def document(self, workspace: Workspace, scorer: Scorer) -> dict[str, Any]:
         supers, tables = self.supers, []

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.counts.families import FamilyCounts
-from sqlbn.counts.margins import keep_margins, margin_information
+from sqlbn.counts.margins import keep_margins, margin_sums
 from sqlbn.counts.subsets import (
     SubsetCounts,
     affordable,
@@ -18,6 +18,7 @@ from sqlbn.counts.subsets import (
 )
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import opt
@@ -50,7 +51,7 @@ from sqlbn.kinds.product.product_kind import ProductScoring
 from sqlbn.kinds.structure_tables import write_structure
 from sqlbn.structure.information import Information
 from sqlbn.structure.parent_sets import families_of
-from sqlbn.structure.shape import Shape
+from sqlbn.structure.shape import Shape, information_for
 from sqlbn.structure.term_rules import TermRule, needed_sets
 
 
@@ -72,8 +73,8 @@ class CollectionFit(Fitting):
         self._counts = SubsetCounts(job.workspace, job.encoded, early)
         self._fill(early)
         keep_margins(self._counts)
-        info = margin_information(self._counts, job.prepared.class_counts, bare_pairs=rule.by_gain)
-        self.info = replace(info, names=job.names)
+        sums = margin_sums(self._counts, job.prepared.class_counts, bare_pairs=rule.by_gain)
+        self.info = replace(information_for(sums), names=job.names)
 
     def structure(self) -> None:
         self.shape = self.job.shape if self.job.shape is not None else self._found()
@@ -250,7 +251,7 @@ class CollectionScoring(ProductScoring):
     def used(self, scorer: Scorer) -> list[int]:
         return self.collected.used(scorer.factors)
 
-    def scores(self, scorer: Scorer, coded: str, reorder: bool) -> str:
+    def scores(self, scorer: Scorer, coded: str, reorder: Limits | None) -> str:
         if not self.n_turns:
             return super().scores(scorer, coded, reorder)
         return CollectionQuery(
@@ -258,7 +259,7 @@ class CollectionScoring(ProductScoring):
             scorer.log_prior,
             scorer.factors,
             self.collected,
-            outer=reorder,
+            outer=reorder is not None,
             dialect=scorer.dialect,
         ).rows(coded, scorer.kept)
 

@@ -12,6 +12,7 @@ from sqlbn.counts.families import FamilyCounts, family_statement
 from sqlbn.counts.margins import plan_margins
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.compiler import Scorer
@@ -159,7 +160,7 @@ class ProductScoring(Scoring):
     def adds_factors(self) -> bool:
         return True
 
-    def scores(self, scorer: Scorer, coded: str, reorder: bool) -> str:
+    def scores(self, scorer: Scorer, coded: str, reorder: Limits | None) -> str:
         return product_scores(scorer, coded, reorder)
 
     def document(self, workspace: Workspace, scorer: Scorer) -> dict[str, Any]:
