@@ -59,7 +59,7 @@ class TwoLevel(Learner):
         return ProductKind(pruning if self.pruned else Whole())
 
 
-# -- the reference: rows are tuples, the class last -------------------------------------------------
+# -- the reference: rows are tuples, the class last --------------------------------------------
 
 Row = tuple[str, ...]
 NAMES = ("shape", "colour", "size", "place")
@@ -141,7 +141,7 @@ def loo_rmse(rows: Sequence[Row], used: Any) -> float:
     return math.sqrt(total / len(rows))
 
 
-# -- what the learner gets ---------------------------------------------------------------------------
+# -- what the learner gets ---------------------------------------------------------------------
 
 TRAIN, MORE, NEW = rows_of(90, 1), rows_of(60, 2), rows_of(30, 3)
 
