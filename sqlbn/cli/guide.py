@@ -25,6 +25,7 @@ TOPICS = (
 )  # fmt: skip
 # Columns of a terminal that tables take; the pages' prose is as wide.
 WIDTH = 80
+_LEAST = 12
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"^```\w*\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 _TABLE = re.compile(r"^\|.*\n\|[-: |]+\|\n((?:\|.*\n)*)", re.MULTILINE)
@@ -112,11 +113,10 @@ def _cells(line: str) -> list[str]:
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Of every column; where all do not fit, the widest gives way."""
+    """Of every column; while all do not fit, the widest gives way."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    widest = widths.index(max(widths))
-    others = sum(widths) - widths[widest] + 2 * (len(widths) - 1)
-    widths[widest] = min(widths[widest], max(20, WIDTH - others))
+    while sum(widths) + 2 * (len(widths) - 1) > WIDTH and max(widths) > _LEAST:
+        widths[widths.index(max(widths))] -= 1
     return widths
 
 

@@ -240,3 +240,11 @@ def test_bars_in_cells_and_code_are_kept() -> None:
         "    | x | y |",
         "    | --- | --- |",
     ]
+
+
+def test_wide_columns_of_a_table_share_the_width() -> None:
+    words = " ".join(["word"] * 30)
+    page = f"| a | b | c |\n| --- | --- | --- |\n| x | {words} | {words} |\n"
+    lines = guide.plain(page).splitlines()
+    assert max(map(len, lines)) <= guide.WIDTH
+    assert " ".join(lines).count("word") == 60
