@@ -121,7 +121,11 @@ def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _row_lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    wrapped = [textwrap.wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+    # Names of options are not cut at their dashes.
+    wrapped = [
+        textwrap.wrap(cell, width, break_on_hyphens=False)
+        for cell, width in zip(row, widths, strict=True)
+    ]
     return [
         "  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
         for parts in itertools.zip_longest(*wrapped, fillvalue="")
