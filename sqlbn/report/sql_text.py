@@ -17,6 +17,7 @@ from sqlbn.encoding.learn_codebooks import AUTO
 from sqlbn.encoding.preparing import look, prepare
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError
 from sqlbn.kinds.collection.fit_collection import Collectable
@@ -58,7 +59,7 @@ def fit_statements(
         statement = encode_statement(
             training.source, prepared.class_book, prepared.books, training.weights, prepared.tables
         )
-        steps.append(("encode", f"CREATE TABLE encoded AS\n{statement}"))
+        steps.append(("encode", render("encode/create_encoded", rows=statement)))
         encoded = replace(prepared.counted(), relation="encoded")
         averaging = chosen.make_learner().averaging
         if averaging is not None:
