@@ -14,6 +14,7 @@ from sqlbn.data.no_target import display_name, with_class_of
 from sqlbn.data.opening import check_there, is_nothing
 from sqlbn.engines import Session, Settings
 from sqlbn.engines.progress import ConsoleProgress, Progress
+from sqlbn.engines.session import start_session
 from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.evaluation.cross_validation import Point, cross_validate, learning_curves
 from sqlbn.evaluation.held_out import evaluate_source, require_judged
@@ -35,11 +36,10 @@ from sqlbn.lists import (
 from sqlbn.model import Model
 from sqlbn.options import ROWS, FitOptions, fit_options
 from sqlbn.pipeline import Pattern, learn
-from sqlbn.starting import opened_engine
 from sqlbn.store import open_store
-from sqlbn.store.damage import meta_problem
+from sqlbn.store.meta import decoded_meta, meta_problem
 from sqlbn.store.saving import as_folder, check_not_read, store_model
-from sqlbn.store.spec import decoded_meta, read_spec
+from sqlbn.store.spec import read_spec
 from sqlbn.updates.changes import Change
 from sqlbn.updates.operations import change_stored, merge_stored
 from sqlbn.updates.stored_model import options_of
@@ -224,7 +224,7 @@ def fit(
         raise OptionError("store and name go together: give both, or neither")
     progress = progress or (Progress() if quiet else ConsoleProgress())
     check_there(settings, data)
-    session = opened_engine(settings, progress)
+    session = start_session(settings, progress)
     try:
         if store is not None and name is not None:
             open_store(store).check_name(session, name, replace, progress.note)
@@ -244,7 +244,7 @@ def load(
 ) -> Model:
     """A model from a store. Its tables are copied: the file is free again at once."""
     progress = progress or Progress()
-    session = opened_engine(only_settings(settings), progress)
+    session = start_session(only_settings(settings), progress)
     try:
         workspace = open_store(store).load(session, name, progress.note)
         return Model(session, workspace, read_spec(workspace))
@@ -301,7 +301,7 @@ def _change(
     progress = progress or (Progress() if quiet else ConsoleProgress())
     settings = _settings(options)
     check_there(settings, data)
-    with opened_engine(settings, progress) as session:
+    with start_session(settings, progress) as session:
         return change_stored(
             session,
             store,
@@ -427,7 +427,7 @@ def evaluate_parts(
     settings, chosen = split_options(target, learner, options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
     check_there(settings, data, test)
-    with opened_engine(settings, progress) as session:
+    with start_session(settings, progress) as session:
         if test is not None and chosen.query is not None and is_nothing(data):
             raise OptionError(
                 "--test does not go with a --query that names its files, for the test rows would "
@@ -501,7 +501,7 @@ def curve(
     settings, chosen = split_options(target, "nb", options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
     check_there(settings, data)
-    with opened_engine(settings, progress) as session:
+    with start_session(settings, progress) as session:
         source = open_for_fit(session, data, chosen)
         return learning_curves(
             session,

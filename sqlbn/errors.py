@@ -9,8 +9,24 @@ from sqlbn.spelling import spelled
 class SqlbnError(Exception):
     """Base of all errors a user can cause or meet; the message is one line."""
 
+    _sql: str | None = None
+
     def __str__(self) -> str:
         return spelled(super().__str__())
+
+    @property
+    def sql(self) -> str | None:
+        """The statement that failed, where one did; also that of the error this one came of."""
+        error: BaseException | None = self
+        while error is not None:
+            if isinstance(error, SqlbnError) and error._sql is not None:
+                return error._sql
+            error = error.__cause__
+        return None
+
+    @sql.setter
+    def sql(self, statement: str | None) -> None:
+        self._sql = statement
 
 
 class SourceError(SqlbnError, ValueError):

@@ -13,6 +13,7 @@ from sqlbn.cli import options as opt
 from sqlbn.cli.inspecting import print_model
 from sqlbn.cli.state import STATE
 from sqlbn.cli.text import echo
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.sql import identifier, literal
 from sqlbn.errors import OptionError, SourceError
 from sqlbn.store import open_store
@@ -74,7 +75,7 @@ def fit(
             typer.echo(json_text({"name": name, "store": str(store), **model.meta}))
         elif not STATE.quiet:
             print_model(model, most=10)
-            _print_place(store, name, too_large_for_sql(model.spec, name) is None)
+            _print_place(store, name, too_large_for_sql(model.spec, name, Limits()) is None)
 
 
 def _print_place(store: str, name: str, has_macro: bool) -> None:

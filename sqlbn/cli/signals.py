@@ -12,7 +12,7 @@ import socket
 import threading
 
 from sqlbn.cli.state import STATE
-from sqlbn.engines.session import interrupt_engines
+from sqlbn.engines.model_database import interrupt_engines
 
 _ENDINGS = ("SIGINT", "SIGTERM", "SIGHUP")
 # Seconds in which the main thread can see a signal by itself.

@@ -23,8 +23,6 @@ _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 _DATABASE = (".duckdb", ".ddb", ".db")
 # Python's names of the encodings that the engine has built in.
 _ENCODINGS = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1", "utf-16": "utf-16"}
-# Bytes of a file that are looked at before the engine reads it.
-_HEAD = 1 << 16
 _MARK = b"PAR1"
 
 
@@ -135,7 +133,7 @@ def parquet_source(session: Session, files: Sequence[str], used: Callable[[str],
     patterns = file_list(files)
     for file in files:
         if not is_remote(file):
-            _check_parquet(file)
+            _check_parquet(file, session.limits.head_bytes)
     session.parquet_files += files
     _check_parquet_schemas(session, files, patterns, used)
     hive = any("=" in part for f in files for part in Path(f).parts[:-1])
@@ -149,10 +147,10 @@ def parquet_source(session: Session, files: Sequence[str], used: Callable[[str],
     )
 
 
-def _check_parquet(path: str) -> None:
+def _check_parquet(path: str, head_bytes: int) -> None:
     """An error where a file is no Parquet file: the format begins and ends with the same mark."""
     with open(path, "rb") as file:  # noqa: PTH123 - keeps the user's spelling
-        head = file.read(_HEAD)
+        head = file.read(head_bytes)
         end = file.seek(0, os.SEEK_END)
         file.seek(max(0, end - 4))
         tail = file.read(4)
@@ -264,7 +262,7 @@ def csv_source(
     encoding = checked_encoding(encoding) if encoding is not None else None
     for file in files:
         if not is_remote(file):
-            _check_text(file, encoding)
+            _check_text(file, encoding, session.limits.head_bytes)
     told = f", encoding = {literal(encoding)}" if encoding is not None else ""
     schemas = {f: session.columns(f"read_csv({literal(_pattern(f))}{told})") for f in files}
     wanted = {name: "" for name, _ in schemas[files[0]]}
@@ -284,14 +282,14 @@ def csv_source(
     )
 
 
-def _check_text(path: str, encoding: str | None) -> None:
+def _check_text(path: str, encoding: str | None, head_bytes: int) -> None:
     """An error where a file shows at once that it is encoded in another way than it is read.
 
     The engine finds no rows where UTF-16 is asked for and is not there, and NUL characters where
     it is there and not asked for.
     """
     with open(path, "rb") as file:  # noqa: PTH123 - keeps the user's spelling
-        head = file.read(_HEAD)
+        head = file.read(head_bytes)
     if not head:
         raise SourceError(f"{path!r} is empty")
     seen = _seen_encoding(head)

@@ -30,7 +30,6 @@ from sqlbn.data.queries import (
 from sqlbn.data.relation import Source
 from sqlbn.data.table_source import table_source
 from sqlbn.engines import Session, Settings
-from sqlbn.engines.duckdb_rows import DuckDBRows
 from sqlbn.engines.sql import literal, qualified
 from sqlbn.errors import (
     EngineError,
@@ -92,8 +91,7 @@ def open_source(
     `places` rows have one each where that costs nothing, to be put into order again.
     """
     asked = Asked(table, query, encoding, trust_sql, trained or {}, places)
-    opening = _open_here if isinstance(session.row_engine, DuckDBRows) else _open_in_spark
-    source = opening(session, data, asked, where, used)
+    source = _opening(session)(session, data, asked, where, used)
     if not source.columns:
         raise SourceError(f"{source.label} has no columns")
     return source
@@ -134,6 +132,15 @@ class Asked:
             )
 
 
+def _opening(session: Session) -> Callable[..., Source]:
+    """How data is opened where the session reads rows."""
+    if session.row_engine.is_local:
+        return _open_here
+    from sqlbn.data.spark_source import open_in_spark
+
+    return open_in_spark
+
+
 def _open_here(
     session: Session,
     data: Any,
@@ -143,7 +150,7 @@ def _open_here(
 ) -> Source:
     if is_nothing(data):
         source = _query_alone(session, asked)
-    elif (paths := _paths(data)) is None:
+    elif (paths := paths_of(data)) is None:
         asked.check_plain("DATA")
         asked.check_no_csv()
         source = object_source(session, data, asked.places)
@@ -165,35 +172,8 @@ def is_nothing(data: Any) -> bool:
     return data is None or (isinstance(data, list | tuple) and not data)
 
 
-def _open_in_spark(
-    session: Session,
-    data: Any,
-    asked: Asked,
-    where: str | None,
-    used: Callable[[str], bool],
-) -> Source:
-    from sqlbn.data import spark_source as spark
-    from sqlbn.engines.spark.spark_rows import SparkRows
-
-    row_engine = session.row_engine
-    assert isinstance(row_engine, SparkRows)
-    paths = None if is_nothing(data) else _paths(data)
-    if is_nothing(data):
-        asked.check_no_csv()
-        source = spark.open_query(session, row_engine, asked.query, asked.trust_sql)
-    elif paths is not None:
-        spark.check_database_options(asked.table, asked.query)
-        source = spark.open_files(session, row_engine, paths, used, asked.trained, asked.encoding)
-    else:
-        spark.check_database_options(asked.table, asked.query)
-        asked.check_no_csv()
-        source = spark.open_object(session, row_engine, data)
-    if where is None:
-        return source
-    return spark.with_where(session, row_engine, source, where, asked.trust_sql)
-
-
-def _paths(data: Any) -> list[str] | None:
+def paths_of(data: Any) -> list[str] | None:
+    """The paths that data is given by; None where it is something else."""
     if isinstance(data, str | os.PathLike):
         return [os.fspath(data)]
     if isinstance(data, Sequence) and data and all(isinstance(p, str | os.PathLike) for p in data):

@@ -18,6 +18,7 @@ from sqlbn.data.files import (
 )
 from sqlbn.data.lake_tables import the_table
 from sqlbn.data.memory import object_source
+from sqlbn.data.opening import Asked, is_nothing, paths_of
 from sqlbn.data.relation import Source
 from sqlbn.data.spark_files import (
     NUMBER,
@@ -29,10 +30,11 @@ from sqlbn.data.spark_tables import open_table
 from sqlbn.data.user_sql import REMEDY, UntrustedSqlError, check_condition
 from sqlbn.data.value_types import type_group
 from sqlbn.engines import Session
+from sqlbn.engines.dialects import SPARK
 from sqlbn.engines.row_engine import ROW_NUMBER, Numbering
 from sqlbn.engines.spark.spark_errors import first_line, translate
 from sqlbn.engines.spark.spark_rows import SparkRows
-from sqlbn.engines.spark.spark_sql import frame_types, quoted
+from sqlbn.engines.spark.spark_types import frame_types
 from sqlbn.engines.sql import identifier
 from sqlbn.errors import ColumnError, OptionError, SourceError
 from sqlbn.text import is_remote
@@ -43,6 +45,33 @@ if TYPE_CHECKING:
 
 # A table of Spark's catalog: table:catalog.schema.name
 TABLE = "table:"
+
+
+def open_in_spark(
+    session: Session,
+    data: Any,
+    asked: Asked,
+    where: str | None,
+    used: Callable[[str], bool],
+) -> Source:
+    """Data as `open_source` describes it, to be read by Spark."""
+    row_engine, paths = _spark_rows(session), None if is_nothing(data) else paths_of(data)
+    if is_nothing(data):
+        asked.check_no_csv()
+        source = open_query(session, row_engine, asked.query, asked.trust_sql)
+    elif paths is not None:
+        check_database_options(asked.table, asked.query)
+        source = open_files(session, row_engine, paths, used, asked.trained, asked.encoding)
+    else:
+        check_database_options(asked.table, asked.query)
+        asked.check_no_csv()
+        source = open_object(session, row_engine, data)
+    return source if where is None else with_where(session, source, where, asked.trust_sql)
+
+
+def _spark_rows(session: Session) -> SparkRows:
+    assert isinstance(session.row_engine, SparkRows)
+    return session.row_engine
 
 
 def open_files(
@@ -126,10 +155,9 @@ def open_query(session: Session, row_engine: SparkRows, query: str | None, trust
     return _shown(session, row_engine, frame, "the query")
 
 
-def with_where(
-    session: Session, row_engine: SparkRows, source: Source, where: str, trusted: bool
-) -> Source:
+def with_where(session: Session, source: Source, where: str, trusted: bool) -> Source:
     """The rows for which the user's condition holds, in Spark's own SQL."""
+    row_engine = _spark_rows(session)
     if not trusted:
         _check_condition(session, where, source)
 
@@ -165,11 +193,10 @@ def _check_condition(session: Session, where: str, source: Source) -> None:
         raise ColumnError(f"--where {where!r} cannot be used: {error}") from error
 
 
-def staged_in_lake(
-    session: Session, row_engine: SparkRows, source: Source, columns: Sequence[str]
-) -> Source:
+def staged_in_spark(session: Session, source: Source, columns: Sequence[str]) -> Source:
     """The rows, kept, with a number each: in the order they have, or else in that of reading."""
     items = ", ".join(identifier(name) for name in columns) or "1 AS nothing"
+    row_engine = _spark_rows(session)
     key, read, number = source.place or source.row_key, None, identifier(NUMBER)
     if key is None:
         # What Spark numbers by itself is the same again only for rows that are kept.
@@ -178,7 +205,9 @@ def staged_in_lake(
         statement = f"SELECT * FROM {read.relation}"
     else:
         statement = source.with_numbers.select(f"{items}, {key} AS {number}")
-    kept = row_engine.persist(statement, "staged", numbering=Numbering.by(number))
+    kept = row_engine.persist(
+        statement, "staged", numbering=Numbering.by(number, session.limits.spark_piece_rows)
+    )
     if read is not None:
         row_engine.unpersist(read)
     name = session.fresh_name("source")
@@ -239,7 +268,7 @@ def _check_quantities(frame: DataFrame, trained: Types, label: str) -> None:
         if wanted is None or not wanted.quantity or type_group(found) != "text":
             continue
         kind = "double" if type_like(found, wanted) == "DOUBLE" else "timestamp"
-        column = F.col(quoted(name))
+        column = F.col(SPARK.identifier(name))
         odd = frame.where(column.isNotNull() & column.try_cast(kind).isNull()).select(column)
         for row in odd.take(1):
             raise SourceError(
@@ -312,7 +341,7 @@ def _numbered(
         map(is_remote, files)
     ):
         return None
-    items = [F.col(quoted(column)) for column in frame.columns]
+    items = [F.col(SPARK.identifier(column)) for column in frame.columns]
     name = session.fresh_name("numbered")
     row_engine.show(name, numbered_rows(located(row_engine, frame, files, items), items))
     return name

@@ -28,7 +28,6 @@ Node = dict[str, Any]
 
 REMEDY = "--trust-sql lifts this, for SQL that you trust"
 _PLACE = ("query_location", "query_location_length")
-_MOST_CHARACTERS = 100_000
 _PLAIN = {
     "BETWEEN", "CASE", "CAST", "COLLATE", "COMPARISON", "CONJUNCTION", "CONSTANT", "OPERATOR",
     "TYPE",
@@ -78,8 +77,9 @@ class NotOneSelectError(OptionError):
 
 def parsed(session: Session, sql: str) -> list[Node]:
     """The statements of a text, as the engine's parser sees them; only SELECTs can be told."""
-    if len(sql) > _MOST_CHARACTERS:
-        raise OptionError(f"it has {len(sql):,} characters, more than {_MOST_CHARACTERS:,}")
+    if len(sql) > session.limits.sql_characters:
+        most = session.limits.sql_characters
+        raise OptionError(f"it has {len(sql):,} characters, more than {most:,}")
     options = "skip_null := true, skip_empty := true, skip_default := true"
     try:
         found = json.loads(session.row(f"SELECT json_serialize_sql({literal(sql)}, {options})")[0])

@@ -132,7 +132,8 @@ def encode(
             names = [class_book.name, *(b.name for b in books)]
             names += [weights.column] if weights is not None else []
             source = staged(session, source, names)
-        place, numbering = source.place or source.row_key, Numbering.by(_PLACE)
+        place = source.place or source.row_key
+        numbering = Numbering.by(_PLACE, session.limits.spark_piece_rows)
     statement = encode_statement(
         source, class_book, books, weights, tables, row_engine.dialect, place
     )

@@ -145,7 +145,7 @@ def profile_columns(
     """
     profiles = _supported([ColumnProfile(n, source.columns[n]) for n in names])
     rows = 0
-    for block in in_blocks(profiles) or [profiles]:
+    for block in in_blocks(profiles, session.limits.statement_columns) or [profiles]:
         rows = _ranges(session, source, block)
     _distinct_counts(session, source, profiles, rows)
     for profile in profiles:
@@ -222,7 +222,7 @@ def _distinct_counts(
     if not open_cases:
         return
     dialect = session.row_engine.dialect
-    for block in in_blocks(open_cases):
+    for block in in_blocks(open_cases, session.limits.statement_columns):
         estimates = session.row_engine.row(
             render(
                 "encode/distinct_estimates",
@@ -249,7 +249,7 @@ def _distinct_counts(
 def _count_few(session: Session, source: Source, profiles: Sequence[ColumnProfile]) -> None:
     """Exact numbers of distinct values where they are few: many columns in one scan."""
     dialect = session.row_engine.dialect
-    for block in in_blocks(profiles):
+    for block in in_blocks(profiles, session.limits.statement_columns):
         items = ", ".join(dialect.count_few(p.value_sql(dialect)) for p in block)
         for profile, distinct in zip(
             block, session.row_engine.row(source.select(items)), strict=True

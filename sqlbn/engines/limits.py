@@ -1,8 +1,4 @@
-"""How much one statement may hold: its planning grows faster than its expressions.
-
-DuckDB 2.0, 5,000 rows: count(DISTINCT) of 1,000 columns took minutes in one statement, a second in
-blocks of 50. The values are read when they are needed: tests lower them.
-"""
+"""Every tuning constant, as fields of one value, and how long lists are cut up by them."""
 
 from __future__ import annotations
 
@@ -23,6 +19,51 @@ class Limits:
     """
 
     # -- engines, data -----------------------------------------------------------------------
+
+    # A packed key of up to this many bits is counted in an array instead of a hash table: enough
+    # for the blocks of the covering plan (2^17 cells: 11 ms a million rows, three times that
+    # without). Past that the array is mostly empty (adult, k = 5: 24 bits make pass 2 ten times
+    # slower).
+    perfect_hash_bits: int = 18
+    # Rows of one batch of a stream.
+    batch_rows: int = 100_000
+    # Past this share of the memory limit persisted rows go to a Parquet file: a table that is
+    # spilled and read back costs more (20 M rows x 55 columns under 1 GB: 8 blocks 3.4 s against
+    # 2.1 s).
+    persist_share: float = 0.4
+    # Somewhat more threads than cores help where rows come from afar; thousands only wait for each
+    # other.
+    threads_per_core: int = 4
+    # Columns that one statement over rows looks at: planning grows faster than its expressions
+    # (DuckDB 2.0, 5,000 rows: count(DISTINCT) of 1,000 columns took minutes in one statement, a
+    # second in blocks of 50).
+    statement_columns: int = 100
+    # Terms of one sum: the engine refuses expressions that are 1,000 deep, and a + b + c is 2 deep.
+    sum_terms: int = 100
+    # Joins that one statement over rows should have, and the same of Spark.
+    joins_at_once: int = 64
+    spark_joins_at_once: int = 8
+    # Cells of a block of counts in Spark, and blocks that one statement counts.
+    spark_block_cells: int = 1 << 14
+    spark_blocks_at_once: int = 8
+    # A table of the model up to this size goes whole to every executor; a larger one is shuffled.
+    spark_broadcast_bytes: int = 256 * 2**20
+    # Statements that run at the same time: a cluster has room beside a small one.
+    spark_statements_at_once: int = 4
+    # Rows of one source that a cluster numbers in one place.
+    spark_piece_rows: int = 2**20
+    # Seconds to wait until a server of Spark answers at all.
+    spark_answer_seconds: float = 10.0
+    # Rows of a CSV file that are looked at for the words of a column of truth values: as many as
+    # the engine looks at to guess a type.
+    csv_rows: int = 20_480
+    # Bytes of a file that are looked at before the engine reads it.
+    head_bytes: int = 1 << 16
+    # Remote files that are asked about at a time, and seconds to wait for an answer.
+    requests_at_once: int = 8
+    answer_seconds: float = 10.0
+    # Characters of a user's SQL that are parsed.
+    sql_characters: int = 100_000
 
     # -- encoding ----------------------------------------------------------------------------
 
@@ -101,40 +142,41 @@ class Limits:
 
     # -- models ------------------------------------------------------------------------------
 
+    # Joins, and joins times classes, of one scoring query; a larger model is scored in several.
+    scoring_joins: int = 64
+    scoring_lookups: int = 2000
+    # The same of each of these.
+    step_joins: int = 32
+    step_lookups: int = 1000
+    # Classes times attributes of leave-one-out by queries: with few rows, and with many.
+    loo_lookups: tuple[int, int] = (500, 10_000)
+    # Classes past which the tables of chains are made in arrays (1,000: 0.2 s instead of 3 s a
+    # table).
+    chain_classes: int = 100
+    # In plain SQL nobody switches the search for a join order off, and it explodes past about 30
+    # inner joins (54: 18 s), and with fewer of many columns (20 of 450: minutes). Outer joins are
+    # kept as written.
+    inner_joins: int = 24
+
     # -- store, updates ----------------------------------------------------------------------
+
+    # Joins and lookups of the macro `predict`, which has one query only: past that it refuses. 200
+    # joins of 2 classes are planned in 17 s, 20 of 1,000 in 4 s.
+    macro_joins: int = 250
+    macro_lookups: int = 30_000
 
     # -- evaluation, networks, export --------------------------------------------------------
 
 
-# Columns that one statement over rows looks at.
-COLUMNS = 100
-# Terms of one sum: the engine refuses expressions that are 1,000 deep, and a + b + c is 2 deep.
-TERMS = 100
-# Joins, and joins times classes, of one scoring query; a larger model is scored in several.
-MOST_JOINS = 64
-MOST_LOOKUPS = 2000
-# The same of each of these.
-JOINS = 32
-LOOKUPS = 1000
-# Classes times attributes of leave-one-out by queries: with few rows, and with many.
-LOO_LOOKUPS = (500, 10_000)
-# Classes past which the tables of chains are made in arrays (1,000: 0.2 s instead of 3 s a table).
-CHAIN_CLASSES = 100
-# Joins and lookups of the macro `predict`, which has one query only: past that it refuses. 200
-# joins of 2 classes are planned in 17 s, 20 of 1,000 in 4 s.
-SQL_JOINS = 250
-SQL_LOOKUPS = 30_000
-
-
-def in_blocks(items: Sequence[T], most: int | None = None) -> list[Sequence[T]]:
+def in_blocks(items: Sequence[T], most: int) -> list[Sequence[T]]:
     """The items in order, at most so many at once; as even as may be."""
     n = len(items)
-    blocks = -(-n // (most or COLUMNS))
+    blocks = -(-n // most)
     return [items[n * b // blocks : n * (b + 1) // blocks] for b in range(blocks)]
 
 
-def added(terms: Sequence[str]) -> str:
+def added(terms: Sequence[str], most: int = Limits.sum_terms) -> str:
     """The sum of some expressions; a sum of sums where they are many."""
-    if len(terms) <= TERMS:
+    if len(terms) <= most:
         return " + ".join(terms)
-    return added([f"({' + '.join(block)})" for block in in_blocks(terms, TERMS)])
+    return added([f"({' + '.join(block)})" for block in in_blocks(terms, most)], most)

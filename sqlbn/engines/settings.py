@@ -12,7 +12,6 @@ from sqlbn.engines.limits import Limits
 from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.limits import check_whole
 
-_THREADS_A_CORE = 4
 ENGINES = ("duckdb", "spark")
 _MASTER = re.compile(r"local$|local\[[^\]]+\]$|local-cluster\[|yarn$|(spark|k8s|sc)://.")
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -28,7 +27,8 @@ class Settings:
     `engine` reads the rows. Of Spark: `master` is where it runs (local[*], spark://…, yarn, sc://…
     for Spark Connect), `spark_conf` are pairs key=value, `cluster_dir` is a folder on the cluster's
     storage for encoded rows, which are cached on its executors otherwise; `session` is a Spark
-    session that the caller has. `limits` are tuning constants: tests give others.
+    session that the caller has. `limits` are tuning constants: tests give others. `sql_log` is a
+    file to which every statement is added as it runs, with its seconds; '-' is standard error.
     """
 
     memory_limit: str | None = None
@@ -42,6 +42,7 @@ class Settings:
     cluster_dir: str | None = None
     session: object = field(default=None, compare=False)
     limits: Limits = field(default_factory=Limits)
+    sql_log: str | None = None
 
     def __post_init__(self) -> None:
         if self.memory_limit is not None:
@@ -89,7 +90,9 @@ class Settings:
     @property
     def used_threads(self) -> int | None:
         """The threads that were asked for, as far as they are of any use; else it is said."""
-        return held_threads(self.threads) if self.threads is not None else None
+        if self.threads is None:
+            return None
+        return held_threads(self.threads, self.limits.threads_per_core)
 
     @property
     def disk_bytes(self) -> int | None:
@@ -97,15 +100,12 @@ class Settings:
         return size_bytes(self.disk_limit, "--disk-limit") if self.disk_limit is not None else None
 
 
-def held_threads(asked: int) -> int:
-    """A number of threads that this machine can use; more than that is said, and not started.
-
-    Somewhat more than cores helps where rows come from afar; thousands only wait for each other.
-    """
+def held_threads(asked: int, per_core: int = Limits.threads_per_core) -> int:
+    """A number of threads that this machine can use; more than that is said, and not started."""
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    most = _THREADS_A_CORE * cores
+    most = per_core * cores
     if asked > most:
         warnings.warn(
             f"--threads {asked}: this machine has {cores} cores; {most} are used",

@@ -12,6 +12,8 @@ import jinja2
 
 from sqlbn.errors import ColumnError
 
+# The catalog of the model database.
+MODEL_CATALOG = "memory"
 # Every name starts like this, to stay clear of the user's columns and tables.
 RESERVED = "__sqlbn_"
 NAMES = SimpleNamespace(

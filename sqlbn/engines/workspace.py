@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlbn.engines import Session
-from sqlbn.engines.sql import identifier, qualified
+from sqlbn.engines.sql import MODEL_CATALOG, identifier, literal, qualified
 from sqlbn.schema import columns_sql
 
 
@@ -24,7 +24,7 @@ class Workspace:
     @property
     def prefix(self) -> str:
         """The quoted name of the schema."""
-        return qualified("memory", self.schema)
+        return qualified(MODEL_CATALOG, self.schema)
 
     def table(self, name: str) -> str:
         """The quoted, full name of a table."""
@@ -45,9 +45,13 @@ class Workspace:
         self, name: str, rows: Sequence[Sequence[Any]], types: Mapping[str, str] | None = None
     ) -> None:
         """A new table with these rows."""
+        self.create(name, types=types)
+        self.insert(name, rows)
+
+    def insert(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
+        """More rows into a table."""
         import pyarrow as pa
 
-        self.create(name, types=types)
         if not rows:
             return
         arrays = [pa.array(list(values)) for values in zip(*rows, strict=True)]
@@ -56,6 +60,10 @@ class Workspace:
             self.session.execute(f"INSERT INTO {self.table(name)} SELECT * FROM {view}")
         finally:
             self.session.unregister(view)
+
+    def columns(self, name: str) -> dict[str, str]:
+        """The columns of a table and their types."""
+        return dict(self.session.columns(self.table(name)))
 
     def read(
         self, name: str, *columns: str, order: Sequence[str] = (), where: str | None = None
@@ -93,8 +101,9 @@ class Workspace:
     def names(self) -> list[str]:
         """The tables in it, by name."""
         found = self.session.rows(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory' "
-            f"AND schema_name = '{self.schema}' ORDER BY table_name"
+            "SELECT table_name FROM duckdb_tables() "
+            f"WHERE database_name = {literal(MODEL_CATALOG)} "
+            f"AND schema_name = {literal(self.schema)} ORDER BY table_name"
         )
         return [row[0] for row in found]
 

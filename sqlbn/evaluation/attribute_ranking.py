@@ -18,6 +18,7 @@ from sqlbn.encoding.learn_codebooks import AUTO
 from sqlbn.encoding.preparing import encode_rows, look, prepare
 from sqlbn.engines import Session
 from sqlbn.engines.progress import ConsoleProgress, Progress
+from sqlbn.engines.session import start_session
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError
 from sqlbn.evaluation.univariate import DATA_OPTIONS
@@ -28,7 +29,6 @@ from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule, given_rule
 from sqlbn.search.contest import Contest, Verdict
 from sqlbn.search.dependence import Measures
-from sqlbn.starting import opened_engine
 
 # A row is a row: weights would make some count for more than a bound can know.
 RANK_OPTIONS = tuple(option for option in DATA_OPTIONS if option != "weight")
@@ -112,7 +112,7 @@ def rank(
     settings, chosen = split_options(target, "nb", options)
     progress = progress or (Progress() if quiet else ConsoleProgress())
     check_there(settings, data)
-    with opened_engine(settings, progress) as session:
+    with start_session(settings, progress) as session:
         source = open_for_fit(session, data, chosen)
         rows = int(session.row_engine.row(source.select("count(*)"))[0])
         sample = _sample(session, source, rows, chosen, rule)

@@ -82,7 +82,7 @@ def require_judged(result: Evaluation, target: str) -> None:
 @contextmanager
 def _judged(session: Session, scorer: Scorer, source: Source, weight: str | None) -> Iterator[str]:
     """A query for the rows with their classes, weights and scores."""
-    if session.row_engine.keeps_order and is_large(scorer):
+    if session.row_engine.keeps_order and is_large(scorer, session.limits):
         items = truth_items(scorer, weight)
         with scored_in_steps(session, scorer, source, items) as scored:
             yield select_sql(f"({scored})", f"* EXCLUDE ({ROW})")

@@ -23,13 +23,13 @@ from sqlbn.encoding.preparing import Prepared, look
 from sqlbn.encoding.preparing import prepare as prepare_columns
 from sqlbn.encoding.value_classes import PartCounts, Variable, variable_of
 from sqlbn.engines.progress import ConsoleProgress, Progress
+from sqlbn.engines.session import start_session
 from sqlbn.engines.sql import literals
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError, OptionError
 from sqlbn.frames import with_target
 from sqlbn.learners.registry import switch
-from sqlbn.starting import opened_engine
-from sqlbn.store.description import write_variables
+from sqlbn.store.stored_variables import write_variables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -130,7 +130,7 @@ def prepare(
     settings, chosen = split_options(target, "nb", given)
     progress = progress or (Progress() if quiet else ConsoleProgress())
     check_there(settings, data)
-    with opened_engine(settings, progress) as session:
+    with start_session(settings, progress) as session:
         source = open_for_fit(session, data, chosen)
         workspace = Workspace(session, weighted=chosen.weight is not None)
         looked = look(session, source, chosen, progress)

@@ -67,7 +67,7 @@ class _Writer:
     """Writes one model."""
 
     def __init__(self, workspace: Workspace, spec: ModelSpec) -> None:
-        self._draft, self._spec = workspace, spec
+        self._workspace, self._spec = workspace, spec
         self._used = spec.scorer(None).used
         self._books = spec.scored_books
         names = {book.name for book in spec.books} | {spec.target.name}
@@ -75,11 +75,13 @@ class _Writer:
         self._weights = self._read_weights()
 
     def _read_weights(self) -> dict[int, float]:
-        columns = {name for name, _ in self._draft.session.columns(self._draft.table("attributes"))}
+        columns = {
+            name for name, _ in self._workspace.session.columns(self._workspace.table("attributes"))
+        }
         if "weight" not in columns:  # of early models, which count in full
             return {}
         return dict(
-            self._draft.read("attributes", "position", "weight", where="weight IS NOT NULL")
+            self._workspace.read("attributes", "position", "weight", where="weight IS NOT NULL")
         )
 
     def pieces(self) -> Iterator[str]:
@@ -134,7 +136,7 @@ class _Writer:
         if book.kind == "numeric":
             content = _element("Discretize", _bins(book), field=book.name, **common)
         else:
-            rows = listed_categories(self._draft, book.name)
+            rows = listed_categories(self._workspace, book.name)
             listed = "".join(
                 f"<row><value>{escape(_checked(value))}</value><code>{code}</code></row>"
                 for value, code in rows
@@ -154,7 +156,7 @@ class _Writer:
 
     def _table(self, v: int) -> Array:
         """P(value | parents, class), scaled, with a last value that has the rest."""
-        logs = family_logs(self._draft, self._spec, v) * self._weights.get(v, 1.0)
+        logs = family_logs(self._workspace, self._spec, v) * self._weights.get(v, 1.0)
         found = np.exp(logs)
         found /= found.sum(axis=0).max()
         rest = np.maximum(1.0 - found.sum(axis=0, keepdims=True), 0.0)

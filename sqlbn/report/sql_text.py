@@ -18,6 +18,7 @@ from sqlbn.encoding.preparing import look, prepare
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import render
+from sqlbn.engines.statement_log import StatementList
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError
 from sqlbn.kinds.collection.fit_collection import Collectable
@@ -49,12 +50,11 @@ def fit_statements(
         raise OptionError("bound decides what to count while it counts; without it all is counted")
     with Session(settings) as session:
         source = open_for_fit(session, data, chosen)
-        steps: list[Step] = []
         workspace = Workspace(session, weighted=chosen.weight is not None)
-        session.listener = lambda sql: steps.append(("look at the columns (was run)", sql))
+        session.log = log = StatementList()
         looked = look(session, source, chosen, Progress())
         prepared = prepare(looked, workspace, chosen, Progress())
-        session.listener = None
+        steps = [("look at the columns (was run)", ran.sql) for ran in log.statements]
         training = prepared.training
         statement = encode_statement(
             training.source, prepared.class_book, prepared.books, training.weights, prepared.tables

@@ -18,7 +18,7 @@ from sqlbn.data.relation import ROW
 from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import BookTables, is_never_boolean
 from sqlbn.engines import Session
-from sqlbn.engines import limits as statement_size
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.sql import identifier, literal, qualified
 from sqlbn.errors import SqlbnWarning
 from sqlbn.kinds.compiler import Scorer, prediction_sql
@@ -85,20 +85,22 @@ def _write_predict(session: Session, catalog: str, name: str, spec: ModelSpec) -
         items = f"{literal(spec.target.name)} AS attribute, code, class AS value"
         session.execute(f"CREATE TABLE {helpers}.{_CLASSES} AS SELECT {items} FROM {model}.classes")
     session.execute(f"CREATE TABLE {helpers}.{_MARKER}{mark} (nothing BOOLEAN)")
-    refused = too_large_for_sql(spec, name)
+    refused = too_large_for_sql(spec, name, session.limits)
     if refused:
         warnings.warn(f"no macro `predict`: {refused}", SqlbnWarning, stacklevel=2)
-    query = _refusal(refused) if refused else predict_text(scorer, name, mark, prefix)
+    query = (
+        _refusal(refused) if refused else predict_text(scorer, name, mark, prefix, session.limits)
+    )
     session.execute(f"CREATE MACRO {model}.predict(tbl) AS TABLE FROM query({query})")
 
 
-def too_large_for_sql(spec: ModelSpec, name: str) -> str | None:
+def too_large_for_sql(spec: ModelSpec, name: str, limits: Limits) -> str | None:
     """What is told of a model whose one query would be planned for minutes; else None."""
     if not spec.has_class:
         return None
     scorer = spec.scorer(None)
     joins, n = len(scorer.factors), len(scorer.class_names)
-    small = joins <= statement_size.SQL_JOINS and joins * n <= statement_size.SQL_LOOKUPS
+    small = joins <= limits.macro_joins and joins * n <= limits.macro_lookups
     if small or not scorer.is_product:
         return None
     return (
@@ -112,13 +114,13 @@ def _refusal(text: str) -> str:
     return f"error({literal(text)} || left(CAST(tbl AS VARCHAR), 0))"
 
 
-def predict_text(scorer: Scorer, name: str, mark: str, prefix: str) -> str:
+def predict_text(scorer: Scorer, name: str, mark: str, prefix: str, limits: Limits) -> str:
     """The expression, over the macro's `tbl`, for the text of a prediction query."""
     books = [scorer.books[v] for v in scorer.used]
     columns = [book.name for book in books]
     rows = f"__sqlbn_{mark}_rows"
     words = [book.name for book in books if is_never_boolean(book)]
-    sql = prediction_sql(scorer, _numbered(rows, name, columns, words), reorder=True)
+    sql = prediction_sql(scorer, _numbered(rows, name, columns, words), limits)
     sql = f"SELECT * EXCLUDE ({ROW}) FROM ({sql}) ORDER BY {ROW}"
     types = {b.name: _csv_type(b.sql_type, b.kind == "numeric") for b in books}
     forced = types_sql({column: type_ for column, type_ in types.items() if type_ is not None})

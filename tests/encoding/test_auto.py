@@ -13,10 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 import reference
 from conftest import Run
-from test_living_properties import contents
+from update_cases import contents
 
 import sqlbn
 from sqlbn.encoding.learn_codebooks import Discretisation, candidates
+from sqlbn.engines.limits import Limits
 from sqlbn.evaluation.auto_encoding import (
     Trial,
     finalists,
@@ -71,7 +72,7 @@ def fit(table: Any, **options: Any) -> Any:
 
 def trials(model: Any) -> list[dict[str, Any]]:
     names = ("encoding", "rows", "codes", "loss", "value", "chosen")
-    rows = model._session.rows(f"FROM {model._draft.table('encodings')}")
+    rows = model._session.rows(f"FROM {model._workspace.table('encodings')}")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
@@ -136,18 +137,18 @@ def test_losses_are_those_of_leave_one_out(options: dict[str, Any]) -> None:
             assert trial["value"] == pytest.approx(wanted, abs=1e-12)
 
 
-def test_losses_of_whole_models_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_of_whole_models_in_several_batches() -> None:
     """More attributes than one query joins."""
-    monkeypatch.setattr("sqlbn.engines.duckdb_rows.LocalLake.joins_at_once", 4)
+    few = Limits(joins_at_once=4)
     rng = random.Random(6)
     ages = [rng.choice(["old", "young"]) for _ in range(120)]
     wide = pa.table(
         {f"x{i}": [rng.random() + (a == "old") / 9 for a in ages] for i in range(11)}
         | {"age": ages}
     )
-    with fit(wide, learner="nb", discretise="auto", encodings="ef:3") as model:
+    with fit(wide, learner="nb", discretise="auto", encodings="ef:3", limits=few) as model:
         got = chosen(model)["value"]
-    with fit(wide, learner="skdb", kmax=0, select="k", bins=3) as model:
+    with fit(wide, learner="skdb", kmax=0, select="k", bins=3, limits=few) as model:
         (wanted,) = [
             row["value"]
             for row in model.loocv.to_pylist()

@@ -20,15 +20,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-_SECONDS = 10.0
 _CONNECT_PORT = 15002
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
 
-def check_reachable(master: str) -> None:
-    """An error where no server of a master answers at all."""
+def check_reachable(master: str, seconds: float) -> None:
+    """An error where no server of a master answers at all in so many seconds."""
     places = addresses(master)
-    if not places or any(map(_answers, places)):
+    if not places or any(_answers(place, seconds) for place in places):
         return
     listed = " nor at ".join(f"{host}:{port}" for host, port in places)
     raise EngineError(
@@ -55,8 +54,8 @@ def addresses(master: str) -> list[tuple[str, int]]:
     return places
 
 
-def _answers(place: tuple[str, int]) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(place, timeout=_SECONDS):
+def _answers(place: tuple[str, int], seconds: float) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(place, timeout=seconds):
         return True
     return False
 
@@ -83,7 +82,7 @@ def open_session(settings: Settings) -> SparkSession:
         return _adopted(settings.session)
     master = settings.master or local_master(settings)
     given = dict(pair.split("=", 1) for pair in settings.spark_conf)
-    check_reachable(master)
+    check_reachable(master, settings.limits.spark_answer_seconds)
     _hush()
     if master.startswith("sc://"):
         return _connected(master, given)

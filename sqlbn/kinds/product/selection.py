@@ -82,7 +82,7 @@ def _passes(
     """Leave-one-out by queries, or in arrays where the classes are too many for them."""
     encoded = counts.encoded
     session, judged = counts.workspace.session, rows or encoded
-    if needs_arrays(judged, session.row_engine.joins_at_once):
+    if needs_arrays(session, judged):
         families = counts.families
         return ArrayLoo(
             session, encoded, families, order, class_counts, smoothing, losses, rows, only_whole
