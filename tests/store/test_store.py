@@ -218,7 +218,7 @@ time.sleep(60)
 SLOW_FIT = """
 import sys, time
 import sqlbn
-from sqlbn.ways import products
+from sqlbn.kinds.product import fit_product as products
 
 learn_rest = products.count_information
 def slow(*words):
