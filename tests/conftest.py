@@ -21,7 +21,9 @@ import typer.testing
 import sqlbn
 
 # Helpers with assertions of their own, which should say what they found.
-pytest.register_assert_rewrite("random_tables", "ande_cases", "collection_cases")
+pytest.register_assert_rewrite(
+    "random_tables", "ande_cases", "collection_cases", "loo_cases", "update_cases"
+)
 
 pytest_plugins = ["spark_fixtures"]
 
@@ -124,7 +126,7 @@ def cli() -> Run:
     from typer.testing import CliRunner
 
     from sqlbn.cli.main import _show_warning, app
-    from sqlbn.cli.state import STATE
+    from sqlbn.cli.output import STATE
 
     def called(*words: object) -> subprocess.CompletedProcess[str]:
         command = [str(word) for word in words]

@@ -1,4 +1,4 @@
-"""`sqlbn help`: the pages of the guide, `sqlbn/help/*.md`, as a terminal shows them.
+"""The pages of the guide, `sqlbn/help/*.md`, as a terminal shows them.
 
 No engine is needed to read them: nothing here may import one.
 """
@@ -10,13 +10,8 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 from importlib import resources
-from typing import Annotated
 
-import typer
-
-from sqlbn.cli.text import echo
 from sqlbn.errors import OptionError
-from sqlbn.text import json_text
 
 # In the order in which a newcomer would read them.
 TOPICS = (
@@ -31,23 +26,7 @@ _TABLE = re.compile(r"^\|.*\n\|[-: |]+\|\n((?:\|.*\n)*)", re.MULTILINE)
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-def print_page(
-    topic: Annotated[
-        str | None,
-        typer.Argument(metavar="TOPIC", help="A page of the guide. [default: list the pages]"),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
-) -> None:
-    """Print a page of the guide, or list the pages."""
-    if topic is None:
-        listed = {name: about(page(name)) for name in TOPICS}
-        echo(json_text(listed) if as_json else _contents(listed))
-    else:
-        text = page(topic)
-        echo(json_text({"topic": topic, "text": text}) if as_json else plain(text).rstrip())
-
-
-def _contents(listed: dict[str, str]) -> str:
+def contents(listed: dict[str, str]) -> str:
     """Every topic with what its page is about."""
     lines = [f"  sqlbn help {topic:<10}  {text}" for topic, text in listed.items()]
     return "\n".join(

@@ -15,13 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Family = tuple[int, ...]
+from sqlbn.engines.limits import Limits
 
-# Cells a block may have. Measured on 1 M rows, 5 values, 7 classes: six attributes (2^17 cells)
-# 11 ms, seven (2^19) 30 ms, so one more attribute costs more than the pairs it adds save.
-BLOCK_CELLS = 1 << 17
-# Summing pairs out of a block of very many tiny variables costs more than another scan.
-BLOCK_VARIABLES = 12
+Family = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -42,8 +38,8 @@ def cells_of(variables: Sequence[int], cards: Sequence[int]) -> int:
 def cover(
     families: Sequence[Family],
     cards: Sequence[int],
-    max_cells: int = BLOCK_CELLS,
-    max_variables: int = BLOCK_VARIABLES,
+    max_cells: int = Limits.block_cells,
+    max_variables: int = Limits.block_variables,
 ) -> list[Block]:
     """Blocks that cover all families: greedy, deterministic, any size of family."""
     unique = list(dict.fromkeys(tuple(sorted(f)) for f in families))

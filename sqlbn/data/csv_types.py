@@ -14,8 +14,6 @@ from sqlbn.engines import Session
 from sqlbn.engines.sql import identifier, literal
 
 _QUANTITIES = ("integer", "float", "decimal")
-# As many rows as the engine looks at to guess a type.
-_LOOKED_AT = 20_480
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ def _other_words(session: Session, files: Sequence[str], names: Sequence[str]) -
     )
     listed = ", ".join(map(identifier, names))
     for file in files:
-        rows = f"SELECT {listed} FROM read_csv({file}{as_text}) LIMIT {_LOOKED_AT}"
+        rows = f"SELECT {listed} FROM read_csv({file}{as_text}) LIMIT {session.limits.csv_rows}"
         plain = session.row(f"SELECT {items} FROM ({rows})")
         found |= {name for name, is_plain in zip(names, plain, strict=True) if not is_plain}
     return found

@@ -15,7 +15,12 @@ from sqlbn.data.relation import Source, SourceFile, parquet_row_key
 from sqlbn.data.remote import remote_files
 from sqlbn.engines import Session
 from sqlbn.engines.sql import literal, literals
-from sqlbn.errors import OptionError, SourceError, SqlbnError
+from sqlbn.errors import (
+    OptionError,
+    SourceError,
+    SqlbnError,
+    opt,
+)
 from sqlbn.text import is_remote, shown, without_secrets
 
 _PARQUET = (".parquet", ".pq", ".parq")
@@ -23,8 +28,6 @@ _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 _DATABASE = (".duckdb", ".ddb", ".db")
 # Python's names of the encodings that the engine has built in.
 _ENCODINGS = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1", "utf-16": "utf-16"}
-# Bytes of a file that are looked at before the engine reads it.
-_HEAD = 1 << 16
 _MARK = b"PAR1"
 
 
@@ -135,7 +138,7 @@ def parquet_source(session: Session, files: Sequence[str], used: Callable[[str],
     patterns = file_list(files)
     for file in files:
         if not is_remote(file):
-            _check_parquet(file)
+            _check_parquet(file, session.limits.head_bytes)
     session.parquet_files += files
     _check_parquet_schemas(session, files, patterns, used)
     hive = any("=" in part for f in files for part in Path(f).parts[:-1])
@@ -149,10 +152,10 @@ def parquet_source(session: Session, files: Sequence[str], used: Callable[[str],
     )
 
 
-def _check_parquet(path: str) -> None:
+def _check_parquet(path: str, head_bytes: int) -> None:
     """An error where a file is no Parquet file: the format begins and ends with the same mark."""
     with open(path, "rb") as file:  # noqa: PTH123 - keeps the user's spelling
-        head = file.read(_HEAD)
+        head = file.read(head_bytes)
         end = file.seek(0, os.SEEK_END)
         file.seek(max(0, end - 4))
         tail = file.read(4)
@@ -223,12 +226,16 @@ def _compare_schemas(
         if not used(name) or wanted.get(name) == found.get(name):
             continue
         if name not in found:
-            raise SourceError(f"{file!r} has no column {name!r}, which {first!r} has; --exclude it")
+            raise SourceError(
+                f"{file!r} has no column {name!r}, which {first!r} has; {opt('exclude')} it"
+            )
         if name not in wanted:
-            raise SourceError(f"{file!r} has a column {name!r} that {first!r} lacks; --exclude it")
+            raise SourceError(
+                f"{file!r} has a column {name!r} that {first!r} lacks; {opt('exclude')} it"
+            )
         raise SourceError(
             f"column {name!r} is {found[name]} in {file!r} but {wanted[name]} in {first!r}; "
-            "write the files with one type, or --exclude it"
+            f"write the files with one type, or {opt('exclude')} it"
         )
 
 
@@ -247,8 +254,8 @@ def checked_encoding(name: str) -> str:
         found = None
     if found is None:
         raise OptionError(
-            f"--encoding {name}: choose utf-8, latin-1 or utf-16, or convert the files first, "
-            "such as with iconv"
+            "choose utf-8, latin-1 or utf-16, or convert the files first, such as with iconv",
+            encoding=name,
         )
     return found
 
@@ -264,7 +271,7 @@ def csv_source(
     encoding = checked_encoding(encoding) if encoding is not None else None
     for file in files:
         if not is_remote(file):
-            _check_text(file, encoding)
+            _check_text(file, encoding, session.limits.head_bytes)
     told = f", encoding = {literal(encoding)}" if encoding is not None else ""
     schemas = {f: session.columns(f"read_csv({literal(_pattern(f))}{told})") for f in files}
     wanted = {name: "" for name, _ in schemas[files[0]]}
@@ -284,14 +291,14 @@ def csv_source(
     )
 
 
-def _check_text(path: str, encoding: str | None) -> None:
+def _check_text(path: str, encoding: str | None, head_bytes: int) -> None:
     """An error where a file shows at once that it is encoded in another way than it is read.
 
     The engine finds no rows where UTF-16 is asked for and is not there, and NUL characters where
     it is there and not asked for.
     """
     with open(path, "rb") as file:  # noqa: PTH123 - keeps the user's spelling
-        head = file.read(_HEAD)
+        head = file.read(head_bytes)
     if not head:
         raise SourceError(f"{path!r} is empty")
     seen = _seen_encoding(head)
@@ -303,11 +310,13 @@ def _check_text(path: str, encoding: str | None) -> None:
             "it: iconv -f UTF-16 -t UTF-8"
         )
     if seen == "utf-16":
-        raise SourceError(f"{path!r} is UTF-16; add --encoding utf-16")
+        raise SourceError(f"{path!r} is UTF-16; add {opt('encoding', 'utf-16')}")
     if encoding == "utf-16":
-        raise SourceError(f"{path!r} is not UTF-16; it looks like {seen}: --encoding {seen}")
+        raise SourceError(f"{path!r} is not UTF-16; it looks like {seen}: {opt('encoding', seen)}")
     if encoding is None and seen == "latin-1":
-        raise SourceError(f"{path!r} is not UTF-8 but looks like Latin-1; add --encoding latin-1")
+        raise SourceError(
+            f"{path!r} is not UTF-8 but looks like Latin-1; add {opt('encoding', 'latin-1')}"
+        )
 
 
 def _seen_encoding(head: bytes) -> str:

@@ -30,13 +30,13 @@ from sqlbn.data.queries import (
 from sqlbn.data.relation import Source
 from sqlbn.data.table_source import table_source
 from sqlbn.engines import Session, Settings
-from sqlbn.engines.duckdb_rows import DuckDBRows
 from sqlbn.engines.sql import literal, qualified
 from sqlbn.errors import (
     EngineError,
     OptionError,
     SourceError,
     SqlbnError,
+    opt,
 )
 from sqlbn.text import is_remote, shown
 
@@ -92,8 +92,7 @@ def open_source(
     `places` rows have one each where that costs nothing, to be put into order again.
     """
     asked = Asked(table, query, encoding, trust_sql, trained or {}, places)
-    opening = _open_here if isinstance(session.row_engine, DuckDBRows) else _open_in_spark
-    source = opening(session, data, asked, where, used)
+    source = _opening(session)(session, data, asked, where, used)
     if not source.columns:
         raise SourceError(f"{source.label} has no columns")
     return source
@@ -112,17 +111,18 @@ class Asked:
 
     def __post_init__(self) -> None:
         if self.table is not None and self.query is not None:
-            raise OptionError("give --table or --query, not both")
+            raise OptionError(f"give {opt('table')} or {opt('query')}, not both")
         if self.encoding is not None:
             checked_encoding(self.encoding)
 
     def check_plain(self, label: str) -> None:
         """An error where the data is no database and something of one was asked."""
         if self.table is not None:
-            raise OptionError("--table goes with a DuckDB database file")
+            raise OptionError(f"{opt('table')} goes with a DuckDB database file")
         if self.query is not None:
             raise OptionError(
-                "--query goes with a DuckDB database file, or names its files itself: leave "
+                f"{opt('query')} goes with a DuckDB database file, or names its files itself: "
+                "leave "
                 f"{label} out and write FROM 'flights/*.parquet' in the query"
             )
 
@@ -130,8 +130,18 @@ class Asked:
         """An error where an encoding is told and nothing is CSV."""
         if self.encoding is not None:
             raise OptionError(
-                "--encoding is that of CSV files; in a query write read_csv('…', encoding = '…')"
+                f"{opt('encoding')} is that of CSV files; in a query write read_csv('…', "
+                "encoding = '…')"
             )
+
+
+def _opening(session: Session) -> Callable[..., Source]:
+    """How data is opened where the session reads rows."""
+    if session.row_engine.is_local:
+        return _open_here
+    from sqlbn.data.spark_source import open_in_spark
+
+    return open_in_spark
 
 
 def _open_here(
@@ -143,7 +153,7 @@ def _open_here(
 ) -> Source:
     if is_nothing(data):
         source = _query_alone(session, asked)
-    elif (paths := _paths(data)) is None:
+    elif (paths := paths_of(data)) is None:
         asked.check_plain("DATA")
         asked.check_no_csv()
         source = object_source(session, data, asked.places)
@@ -155,7 +165,7 @@ def _open_here(
 
 def _query_alone(session: Session, asked: Asked) -> Source:
     if asked.query is None:
-        raise SourceError("no data given: name at least one file, or give --query")
+        raise SourceError(f"no data given: name at least one file, or give {opt('query')}")
     asked.check_no_csv()
     return files_query(session, asked.query, asked.trust_sql)
 
@@ -165,35 +175,8 @@ def is_nothing(data: Any) -> bool:
     return data is None or (isinstance(data, list | tuple) and not data)
 
 
-def _open_in_spark(
-    session: Session,
-    data: Any,
-    asked: Asked,
-    where: str | None,
-    used: Callable[[str], bool],
-) -> Source:
-    from sqlbn.data import spark_source as spark
-    from sqlbn.engines.spark.spark_rows import SparkRows
-
-    row_engine = session.row_engine
-    assert isinstance(row_engine, SparkRows)
-    paths = None if is_nothing(data) else _paths(data)
-    if is_nothing(data):
-        asked.check_no_csv()
-        source = spark.open_query(session, row_engine, asked.query, asked.trust_sql)
-    elif paths is not None:
-        spark.check_database_options(asked.table, asked.query)
-        source = spark.open_files(session, row_engine, paths, used, asked.trained, asked.encoding)
-    else:
-        spark.check_database_options(asked.table, asked.query)
-        asked.check_no_csv()
-        source = spark.open_object(session, row_engine, data)
-    if where is None:
-        return source
-    return spark.with_where(session, row_engine, source, where, asked.trust_sql)
-
-
-def _paths(data: Any) -> list[str] | None:
+def paths_of(data: Any) -> list[str] | None:
+    """The paths that data is given by; None where it is something else."""
     if isinstance(data, str | os.PathLike):
         return [os.fspath(data)]
     if isinstance(data, Sequence) and data and all(isinstance(p, str | os.PathLike) for p in data):
@@ -262,7 +245,7 @@ def _columns(
         line = str(error).removeprefix("the database engine says: ")
         raise SourceError(
             f"the view {name!r} of {path!r} cannot be read: {line}; what it was made of is gone or "
-            "has changed, so make the view anew, or choose another table with --table"
+            f"has changed, so make the view anew, or choose another table with {opt('table')}"
         ) from error
 
 
@@ -279,7 +262,9 @@ def _find_table(
     names = ", ".join(repr(n if s == "main" else f"{s}.{n}") for s, n, _ in found) or "no table"
     if table is None:
         if len(found) != 1:
-            raise OptionError(f"{path!r} holds {names}; choose with --table or --query")
+            raise OptionError(
+                f"{path!r} holds {names}; choose with {opt('table')} or {opt('query')}"
+            )
         return found[0][0], found[0][1], found[0][2]
     wanted = [r for r in found if table in (r[1], f"{r[0]}.{r[1]}")]
     if len(wanted) != 1:

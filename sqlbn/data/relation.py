@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from sqlbn.engines import Session
-from sqlbn.engines.duckdb_rows import DuckDBRows
-from sqlbn.engines.sql import RESERVED, identifier, literal
+from sqlbn.engines.model_database import scanned
+from sqlbn.engines.sql import RESERVED, identifier
 from sqlbn.errors import ColumnError
 from sqlbn.text import shown
 
 ROW = f"{RESERVED}source_row"
-# What the engine calls the place of a row in a file or a table.
-_ENGINE_PLACES = {"file_index", "file_row_number", "rowid"}
 # What the engine calls the place of a row in Parquet files.
 PLACES = frozenset({"file_index", "file_row_number"})
 
@@ -111,8 +108,8 @@ class Source:
     def has_places(self) -> bool:
         """Whether rows can be told by their place; a column of the user's may be called like it."""
         key = self.place or self.row_key
-        names = {name.lower() for name in self.columns}
-        return key is not None and names.isdisjoint(_ENGINE_PLACES & set(re.findall(r"\w+", key)))
+        read = PLACES if key == parquet_row_key() else {key}
+        return key is not None and read.isdisjoint(name.lower() for name in self.columns)
 
     def in_places(self, columns: Iterable[str]) -> str:
         """Some columns of the filtered rows, and in `ROW` what puts them into their order again.
@@ -144,22 +141,16 @@ def staged(session: Session, source: Source, columns: list[str] | None = None) -
     Only the named columns are kept.
     """
     names = columns if columns is not None else list(source.columns)
-    if not isinstance(session.row_engine, DuckDBRows):
-        from sqlbn.data.spark_source import staged_in_lake
-        from sqlbn.engines.spark.spark_rows import SparkRows
+    if not session.row_engine.is_local:
+        from sqlbn.data.spark_source import staged_in_spark
 
-        assert isinstance(session.row_engine, SparkRows)
-        return staged_in_lake(session, session.row_engine, source, names)
+        return staged_in_spark(session, source, names)
     path = session.scratch_file("staged", ".parquet")
     items = ", ".join(identifier(n) for n in names) or "1 AS nothing"
-    # No compression: the file is read many times and lives for minutes.
     with session.in_order(source.ordered):
-        session.execute(
-            f"COPY ({source.select(items)}) TO {literal(str(path))} "
-            "(FORMAT parquet, COMPRESSION uncompressed)"
-        )
+        session.write_parquet(source.select(items), path)
     return Source(
-        relation=f"read_parquet({literal(str(path))}, hive_partitioning = false)",
+        relation=scanned(path),
         columns={n: source.columns[n] for n in names},
         label=source.label,
         files=source.files,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
@@ -17,9 +18,6 @@ from sqlbn.engines import Session
 from sqlbn.engines.sql import literal
 from sqlbn.errors import SqlbnError
 
-# Requests at a time, and seconds to wait for an answer.
-_AT_ONCE = 8
-_PATIENCE = 10
 # Signed addresses may be good for GET alone.
 _NO_HEAD = (400, 403, 404, 405, 501)
 
@@ -30,8 +28,9 @@ def remote_files(session: Session, paths: Sequence[str]) -> dict[str, list[Sourc
     Asked by HTTP itself, else by the engine, which has the credentials; else by pyarrow.
     """
     web = [path for path in paths if _is_web(path)]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        found = {p: [f] for p, f in zip(web, pool.map(_by_http, web), strict=True) if f is not None}
+    asked = partial(_by_http, seconds=session.limits.answer_seconds)
+    with ThreadPoolExecutor(session.limits.requests_at_once) as pool:
+        found = {p: [f] for p, f in zip(web, pool.map(asked, web), strict=True) if f is not None}
     for path in paths:
         if path not in found:
             found[path] = _by_engine(session, path) or [_by_arrow(path) or SourceFile(path, 0)]
@@ -42,13 +41,13 @@ def _is_web(path: str) -> bool:
     return path.lower().startswith(("http://", "https://")) and "*" not in path
 
 
-def _by_http(path: str) -> SourceFile | None:
+def _by_http(path: str, seconds: float) -> SourceFile | None:
     for request in (
         Request(path, method="HEAD"),
         Request(path, headers={"Range": "bytes=0-0"}),
     ):
         try:
-            with urlopen(request, timeout=_PATIENCE) as answer:
+            with urlopen(request, timeout=seconds) as answer:
                 return _told(path, answer.headers)
         except HTTPError as error:
             if error.code not in _NO_HEAD:

@@ -18,6 +18,7 @@ from sqlbn.data.files import (
 )
 from sqlbn.data.lake_tables import the_table
 from sqlbn.data.memory import object_source
+from sqlbn.data.opening import Asked, is_nothing, paths_of
 from sqlbn.data.relation import Source
 from sqlbn.data.spark_files import (
     NUMBER,
@@ -26,15 +27,21 @@ from sqlbn.data.spark_files import (
     numbered_rows,
 )
 from sqlbn.data.spark_tables import open_table
-from sqlbn.data.user_sql import REMEDY, UntrustedSqlError, check_condition
+from sqlbn.data.user_sql import UntrustedSqlError, check_condition, remedy
 from sqlbn.data.value_types import type_group
 from sqlbn.engines import Session
+from sqlbn.engines.dialects import SPARK
 from sqlbn.engines.row_engine import ROW_NUMBER, Numbering
 from sqlbn.engines.spark.spark_errors import first_line, translate
 from sqlbn.engines.spark.spark_rows import SparkRows
-from sqlbn.engines.spark.spark_sql import frame_types, quoted
+from sqlbn.engines.spark.spark_types import frame_types
 from sqlbn.engines.sql import identifier
-from sqlbn.errors import ColumnError, OptionError, SourceError
+from sqlbn.errors import (
+    ColumnError,
+    OptionError,
+    SourceError,
+    opt,
+)
 from sqlbn.text import is_remote
 
 if TYPE_CHECKING:
@@ -43,6 +50,33 @@ if TYPE_CHECKING:
 
 # A table of Spark's catalog: table:catalog.schema.name
 TABLE = "table:"
+
+
+def open_in_spark(
+    session: Session,
+    data: Any,
+    asked: Asked,
+    where: str | None,
+    used: Callable[[str], bool],
+) -> Source:
+    """Data as `open_source` describes it, to be read by Spark."""
+    row_engine, paths = _spark_rows(session), None if is_nothing(data) else paths_of(data)
+    if is_nothing(data):
+        asked.check_no_csv()
+        source = open_query(session, row_engine, asked.query, asked.trust_sql)
+    elif paths is not None:
+        check_database_options(asked.table, asked.query)
+        source = open_files(session, row_engine, paths, used, asked.trained, asked.encoding)
+    else:
+        check_database_options(asked.table, asked.query)
+        asked.check_no_csv()
+        source = open_object(session, row_engine, data)
+    return source if where is None else with_where(session, source, where, asked.trust_sql)
+
+
+def _spark_rows(session: Session) -> SparkRows:
+    assert isinstance(session.row_engine, SparkRows)
+    return session.row_engine
 
 
 def open_files(
@@ -70,10 +104,10 @@ def open_files(
     if form == "database":
         raise SourceError(
             f"{files[0]!r} is a DuckDB database, which Spark cannot read; "
-            "use --engine duckdb, or COPY the table to Parquet"
+            f"use {opt('engine', 'duckdb')}, or COPY the table to Parquet"
         )
     if encoding is not None and form != "csv":
-        raise OptionError("--encoding is that of CSV files")
+        raise OptionError(f"{opt('encoding')} is that of CSV files")
     reader = _reader(row_engine, form, files, encoding)
     frame = _read(lambda: reader.load([address(f) for f in files]), files[0])
     if form == "csv":
@@ -113,23 +147,24 @@ def _is_frame(data: Any) -> bool:
 def open_query(session: Session, row_engine: SparkRows, query: str | None, trusted: bool) -> Source:
     """The rows of a query in Spark's own SQL."""
     if query is None:
-        raise SourceError("no data given: name at least one file, or give --query")
+        raise SourceError(f"no data given: name at least one file, or give {opt('query')}")
     if not trusted:
         raise OptionError(
-            "--query is Spark's own SQL with --engine spark, which cannot be checked here; "
-            "if you trust it: --trust-sql"
+            f"{opt('query')} is Spark's own SQL with {opt('engine', 'spark')}, which cannot be "
+            "checked here; "
+            f"if you trust it: {opt('trust_sql', True)}"
         )
     # Between brackets only a query can stand, no command.
     frame = _read(
-        lambda: row_engine.spark.sql(f"SELECT * FROM (\n{query.rstrip().rstrip(';')}\n)"), "--query"
+        lambda: row_engine.spark.sql(f"SELECT * FROM (\n{query.rstrip().rstrip(';')}\n)"),
+        opt("query"),
     )
     return _shown(session, row_engine, frame, "the query")
 
 
-def with_where(
-    session: Session, row_engine: SparkRows, source: Source, where: str, trusted: bool
-) -> Source:
+def with_where(session: Session, source: Source, where: str, trusted: bool) -> Source:
     """The rows for which the user's condition holds, in Spark's own SQL."""
+    row_engine = _spark_rows(session)
     if not trusted:
         _check_condition(session, where, source)
 
@@ -145,7 +180,7 @@ def with_where(
             numbered_as=narrowed(source.numbered_as) if source.numbered_as else None,
         )
     except Exception as error:
-        raise ColumnError(f"--where {where!r} cannot be used: {first_line(error)}") from error
+        raise ColumnError(f"{opt('where', where)} cannot be used: {first_line(error)}") from error
 
 
 def _check_condition(session: Session, where: str, source: Source) -> None:
@@ -158,18 +193,17 @@ def _check_condition(session: Session, where: str, source: Source) -> None:
         different = [sign for sign in ("\\", '"', "`", "--", "/*", "$", "{") if sign in where]
         if different:
             raise UntrustedSqlError(
-                f"it has {different[0]} in it, which may mean several things ({REMEDY})"
+                f"it has {different[0]} in it, which may mean several things ({remedy()})"
             )
         check_condition(session, where, source.columns)
     except OptionError as error:
-        raise ColumnError(f"--where {where!r} cannot be used: {error}") from error
+        raise ColumnError(f"{opt('where', where)} cannot be used: {error}") from error
 
 
-def staged_in_lake(
-    session: Session, row_engine: SparkRows, source: Source, columns: Sequence[str]
-) -> Source:
+def staged_in_spark(session: Session, source: Source, columns: Sequence[str]) -> Source:
     """The rows, kept, with a number each: in the order they have, or else in that of reading."""
     items = ", ".join(identifier(name) for name in columns) or "1 AS nothing"
+    row_engine = _spark_rows(session)
     key, read, number = source.place or source.row_key, None, identifier(NUMBER)
     if key is None:
         # What Spark numbers by itself is the same again only for rows that are kept.
@@ -178,7 +212,9 @@ def staged_in_lake(
         statement = f"SELECT * FROM {read.relation}"
     else:
         statement = source.with_numbers.select(f"{items}, {key} AS {number}")
-    kept = row_engine.persist(statement, "staged", numbering=Numbering.by(number))
+    kept = row_engine.persist(
+        statement, "staged", numbering=Numbering.by(number, session.limits.spark_piece_rows)
+    )
     if read is not None:
         row_engine.unpersist(read)
     name = session.fresh_name("source")
@@ -239,7 +275,7 @@ def _check_quantities(frame: DataFrame, trained: Types, label: str) -> None:
         if wanted is None or not wanted.quantity or type_group(found) != "text":
             continue
         kind = "double" if type_like(found, wanted) == "DOUBLE" else "timestamp"
-        column = F.col(quoted(name))
+        column = F.col(SPARK.identifier(name))
         odd = frame.where(column.isNotNull() & column.try_cast(kind).isNull()).select(column)
         for row in odd.take(1):
             raise SourceError(
@@ -312,7 +348,7 @@ def _numbered(
         map(is_remote, files)
     ):
         return None
-    items = [F.col(quoted(column)) for column in frame.columns]
+    items = [F.col(SPARK.identifier(column)) for column in frame.columns]
     name = session.fresh_name("numbered")
     row_engine.show(name, numbered_rows(located(row_engine, frame, files, items), items))
     return name
@@ -338,6 +374,6 @@ def check_database_options(table: str | None, query: str | None) -> None:
     """An error where an option speaks of a DuckDB database."""
     if table is not None or query is not None:
         raise OptionError(
-            "--table and --query go with a DuckDB database file; "
+            f"{opt('table')} and {opt('query')} go with a DuckDB database file; "
             "a table of Spark's catalog is the DATA table:NAME"
         )

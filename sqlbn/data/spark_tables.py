@@ -31,11 +31,12 @@ from sqlbn.data.table_source import (
     without_ids,
 )
 from sqlbn.engines import Session
+from sqlbn.engines.dialects import SPARK
 from sqlbn.engines.spark.spark_errors import first_line
 from sqlbn.engines.spark.spark_rows import SparkRows
-from sqlbn.engines.spark.spark_sql import quoted
+from sqlbn.engines.spark.spark_types import frame_types
 from sqlbn.engines.sql import identifier
-from sqlbn.errors import TableError
+from sqlbn.errors import TableError, opt
 from sqlbn.text import is_remote
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ def open_table(session: Session, row_engine: SparkRows, name: TableName) -> Sour
     frame = _by_cluster(row_engine, name, version)
     if frame is not None:
         return _cluster_source(session, row_engine, frame, name, table, version)
-    remedy = f"to let Spark read it: --spark-conf spark.jars.packages={_JARS[name.format]}"
+    remedy = (
+        f"to let Spark read it: {opt('spark_conf', f'spark.jars.packages={_JARS[name.format]}')}"
+    )
     if table is None:
         raise TableError(f"{failure}; {remedy}") from failure
     # Of files elsewhere Spark itself says so.
@@ -108,8 +111,6 @@ def _cluster_source(
     table: TableFiles | None,
     version: int | None,
 ) -> Source:
-    from sqlbn.engines.spark.spark_sql import frame_types
-
     view = session.fresh_name("source")
     row_engine.show(view, frame)
     return Source(
@@ -168,7 +169,7 @@ def _located(row_engine: SparkRows, table: TableFiles) -> DataFrame:
         .option("recursiveFileLookup", "true")
         .parquet(*(address(file.path) for file in table.files))
     )
-    items = [F.col(quoted(_stored_name(c, i))).alias(i) for i, c in stored.items()]
+    items = [F.col(SPARK.identifier(_stored_name(c, i))).alias(i) for i, c in stored.items()]
     return located(row_engine, frame, [file.path for file in table.files], items, parts)
 
 

@@ -35,11 +35,12 @@ from sqlbn.encoding.value_classes import (
     variable_of,
 )
 from sqlbn.engines import Session
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import ColumnError, NoRowsError, OptionError
-from sqlbn.lists import as_list, names_in
+from sqlbn.errors import ColumnError, NoRowsError, OptionError, opt
+from sqlbn.options.lists import as_list, names_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,9 +88,9 @@ def candidates(given: str | Sequence[str] = ()) -> list[Discretisation]:
     for word in names_in(as_list(given or ENCODINGS)):
         method, _, bins = word.strip().partition(":")
         if method not in METHODS or (bins and (method != "ef" or not bins.isdigit())):
-            raise OptionError(f"--encodings {word.strip()!r}: write for example {ENCODINGS}")
+            raise OptionError(f"write for example {ENCODINGS}", encodings=word.strip())
         if bins and int(bins) < 2:
-            raise OptionError(f"--encodings {word.strip()!r}: give at least 2 intervals")
+            raise OptionError("give at least 2 intervals", encodings=word.strip())
         found.append(Discretisation(method, int(bins) if bins else DEFAULT_BINS))
     return list(dict.fromkeys(found))
 
@@ -97,9 +98,11 @@ def candidates(given: str | Sequence[str] = ()) -> list[Discretisation]:
 def checked_method(method: str, bins: int | None) -> str:
     """The method where it is known and goes with the number of bins."""
     if method not in (*METHODS, AUTO):
-        raise OptionError(f"--discretise {method}: choose {', '.join((*METHODS, AUTO))}")
+        raise OptionError(f"choose {', '.join((*METHODS, AUTO))}", discretise=method)
     if bins is not None and method != "ef":
-        raise OptionError(f"--bins goes with --discretise ef; {method} finds their number itself")
+        raise OptionError(
+            f"{opt('bins')} goes with {opt('discretise', 'ef')}; {method} finds their number itself"
+        )
     return method
 
 
@@ -119,9 +122,6 @@ INTERVALS: dict[str, Callable[[ValueClasses], Sequence[int]]] = {"mdl": _mdl, "m
 def cut_points(cells: ValueClasses, bounds: Sequence[int]) -> tuple[float, ...]:
     """The cut points of intervals that begin at the cells in `bounds`."""
     return cuts_at(cells.uppers, np.array(bounds, dtype=np.intp))
-
-
-MAX_CLASSES = 1000
 
 
 @dataclass
@@ -154,26 +154,27 @@ def learn_classes(
         raise ColumnError(f"the target {target!r} has type {sql_type}; it must be text or a number")
     book = Codebook(target, sql_type, "categorical", 0)
     counted = values_sql(source, book, weights, session.row_engine.dialect)
-    with session.row_engine.collect(f"{counted} LIMIT {MAX_CLASSES + 1}") as values:
+    most = session.limits.most_classes
+    with session.row_engine.collect(f"{counted} LIMIT {most + 1}") as values:
         found = session.rows(categories_sql(values))
     if not found and target == NO_CLASS:
         raise NoRowsError(f"{source.label} has no row to learn from")
     if not found:
         also = " and a weight above 0" if weights is not None else ""
         raise NoRowsError(f"no row of {source.label} has a value in the target {target!r}{also}")
-    if len(found) > MAX_CLASSES:
+    if len(found) > most:
         raise ColumnError(
-            f"the target {target!r} has more than {MAX_CLASSES:,} different values; "
-            "choose a column with classes, or group its values with --query"
+            f"the target {target!r} has more than {most:,} different values; "
+            f"choose a column with classes, or group its values with {opt('query')}"
         )
     classes = [(str(value), n) for _, value, n in found]
     names = tuple(value for value, _ in classes)
-    return class_codebook(target, sql_type, names), classes
+    return class_codebook(target, sql_type, names, session.limits), classes
 
 
-def class_codebook(target: str, sql_type: str, names: tuple[str, ...]) -> Codebook:
+def class_codebook(target: str, sql_type: str, names: tuple[str, ...], limits: Limits) -> Codebook:
     """The codebook of a target; its classes are looked up in `classes` where they are many."""
-    few = names if is_inline(len(names), sql_type) else None
+    few = names if is_inline(len(names), sql_type, limits) else None
     return Codebook(target, sql_type, "categorical", len(names), categories=few)
 
 

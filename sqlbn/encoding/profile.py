@@ -5,23 +5,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, cast
 
 from sqlbn.data import Source
 from sqlbn.data.value_types import TypeGroup, type_group
 from sqlbn.encoding.codebook import Kind
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
-from sqlbn.engines.limits import in_blocks
+from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.sql import identifier, render
-from sqlbn.errors import ColumnError, OptionError, SqlbnWarning
-from sqlbn.lists import quoted_name
+from sqlbn.errors import ColumnError, SqlbnWarning, opt
+from sqlbn.options.catalogue import checked
+from sqlbn.options.lists import quoted_name
 
 WeightKind = Literal["frequency", "importance"]
-WEIGHT_KINDS: dict[WeightKind, str] = {
-    "frequency": "a row of weight w stands for w equal rows; leave-one-out takes one of them out",
-    "importance": "a row of weight w is one row that matters w; leave-one-out takes it out whole",
-}
 
 
 @dataclass(frozen=True)
@@ -54,10 +51,7 @@ class Weights:
 
 def checked_kind(name: str) -> WeightKind:
     """The kind of weights of that name, or an error that lists them."""
-    for kind in get_args(WeightKind):
-        if kind == name:
-            return kind  # type: ignore[no-any-return]
-    raise OptionError(f"--weight-kind {name}: choose {' or '.join(get_args(WeightKind))}")
+    return cast(WeightKind, checked("weight_kind", name))
 
 
 def check_weights(
@@ -85,28 +79,22 @@ def check_weights(
     )
     if bad:
         raise ColumnError(
-            f"--weight {column}: {bad:,} rows have a negative, missing or infinite weight; "
+            f"{opt('weight', column)}: {bad:,} rows have a negative, missing or infinite weight; "
             "weights must be numbers from 0"
         )
     bits = 52 - int(ceiling).bit_length()
     if bits < 0:
         raise ColumnError(
-            f"--weight {column}: the weights add up to more than 2^52; scale them down"
+            f"{opt('weight', column)}: the weights add up to more than 2^52; scale them down"
         )
     if kind == "frequency" and partial:
         raise ColumnError(
-            f"--weight {column}: {partial:,} rows have a weight that is not a whole number, but "
-            "frequencies stand for so many equal rows; fit with --weight-kind importance"
+            f"{opt('weight', column)}: {partial:,} rows have a weight that is not a whole "
+            "number, but "
+            f"frequencies stand for so many equal rows; fit with {opt('weight_kind', 'importance')}"
         )
     found = checked_kind(kind) if kind else "importance" if partial else "frequency"
     return Weights(column, bits if most_bits is None else min(bits, most_bits), found)
-
-
-MAX_CATEGORICAL_INTEGERS = 32
-IDENTIFIER_VALUES = 1000
-IDENTIFIER_SHARE = 0.9
-# Estimates of distinct values are trusted no closer than this to a limit.
-_DOUBT = 0.25
 
 
 @dataclass
@@ -152,14 +140,16 @@ def profile_columns(
     """
     profiles = _supported([ColumnProfile(n, source.columns[n]) for n in names])
     rows = 0
-    for block in in_blocks(profiles) or [profiles]:
+    for block in in_blocks(profiles, session.limits.statement_columns) or [profiles]:
         rows = _ranges(session, source, block)
     _distinct_counts(session, source, profiles, rows)
     for profile in profiles:
-        profile.kind = _kind(profile, choices)
+        profile.kind = _kind(profile, choices, session.limits)
     kept = [p for p in profiles if not _is_constant(p, rows) or p.name in choices.keep]
     warn_left_out("constant", set(profiles_names(profiles)) - set(profiles_names(kept)))
-    identifiers = [p for p in kept if _is_identifier(p, rows) and p.name not in choices.keep]
+    identifiers = [
+        p for p in kept if _is_identifier(p, rows, session.limits) and p.name not in choices.keep
+    ]
     warn_left_out("like identifiers", profiles_names(identifiers))
     return rows, [p for p in kept if p not in identifiers]
 
@@ -175,9 +165,9 @@ def warn_left_out(what: str, names: Collection[str]) -> None:
         listed = ", ".join(sorted(names))
         shown = ",".join(map(quoted_name, sorted(names)[:3])) + (",…" if len(names) > 3 else "")
         warnings.warn(
-            f"left out, they look {what}: {listed} (to use them: --keep {shown!r})"
+            f"left out, they look {what}: {listed} (to use them: {opt('keep', shown)})"
             if what.startswith("like")
-            else f"left out, they are {what}: {listed} (to use them: --keep {shown!r})",
+            else f"left out, they are {what}: {listed} (to use them: {opt('keep', shown)})",
             SqlbnWarning,
             stacklevel=2,
         )
@@ -188,7 +178,7 @@ def _supported(profiles: list[ColumnProfile]) -> list[ColumnProfile]:
         if profile.group == "other":
             warnings.warn(
                 f"left out: {profile.name} has type {profile.sql_type[:60]}, which cannot be an "
-                "attribute (cast it in a view or with --query)",
+                f"attribute (cast it in a view or with {opt('query')})",
                 SqlbnWarning,
                 stacklevel=2,
             )
@@ -222,11 +212,12 @@ def _distinct_counts(
     session: Session, source: Source, profiles: list[ColumnProfile], rows: int
 ) -> None:
     """Fill in `distinct` where a decision hangs on it: exact near a limit, else an estimate."""
-    open_cases = [p for p in profiles if p.present and _needs_distinct(p)]
+    limits = session.limits
+    open_cases = [p for p in profiles if p.present and _needs_distinct(p, limits)]
     if not open_cases:
         return
     dialect = session.row_engine.dialect
-    for block in in_blocks(open_cases):
+    for block in in_blocks(open_cases, session.limits.statement_columns):
         estimates = session.row_engine.row(
             render(
                 "encode/distinct_estimates",
@@ -237,9 +228,10 @@ def _distinct_counts(
         )
         for profile, estimate in zip(block, estimates, strict=True):
             profile.distinct = int(estimate)
-    doubtful = [p for p in open_cases if _in_doubt(p, rows)]
-    _count_few(session, source, [p for p in doubtful if (p.distinct or 0) <= IDENTIFIER_VALUES])
-    for profile in (p for p in doubtful if (p.distinct or 0) > IDENTIFIER_VALUES):
+    doubtful = [p for p in open_cases if _in_doubt(p, rows, limits)]
+    few = [p for p in doubtful if (p.distinct or 0) <= limits.identifier_values]
+    _count_few(session, source, few)
+    for profile in (p for p in doubtful if (p.distinct or 0) > limits.identifier_values):
         sql = render(
             "encode/distinct_count",
             value=profile.value_sql(dialect),
@@ -252,7 +244,7 @@ def _distinct_counts(
 def _count_few(session: Session, source: Source, profiles: Sequence[ColumnProfile]) -> None:
     """Exact numbers of distinct values where they are few: many columns in one scan."""
     dialect = session.row_engine.dialect
-    for block in in_blocks(profiles):
+    for block in in_blocks(profiles, session.limits.statement_columns):
         items = ", ".join(dialect.count_few(p.value_sql(dialect)) for p in block)
         for profile, distinct in zip(
             block, session.row_engine.row(source.select(items)), strict=True
@@ -260,34 +252,34 @@ def _count_few(session: Session, source: Source, profiles: Sequence[ColumnProfil
             profile.distinct = int(distinct)
 
 
-def _needs_distinct(profile: ColumnProfile) -> bool:
+def _needs_distinct(profile: ColumnProfile, limits: Limits) -> bool:
     if profile.group == "integer":
-        return profile.spread is None or profile.spread >= MAX_CATEGORICAL_INTEGERS
+        return profile.spread is None or profile.spread >= limits.categorical_integers
     return profile.group == "text"
 
 
-def _in_doubt(profile: ColumnProfile, rows: int) -> bool:
-    distinct = profile.distinct or 0
-    if distinct <= MAX_CATEGORICAL_INTEGERS * (1 + _DOUBT) + 8:
+def _in_doubt(profile: ColumnProfile, rows: int, limits: Limits) -> bool:
+    distinct, doubt = profile.distinct or 0, limits.distinct_doubt
+    if distinct <= limits.categorical_integers * (1 + doubt) + 8:
         return True
-    large = distinct > IDENTIFIER_VALUES * (1 - _DOUBT)
-    return large and distinct > rows * (IDENTIFIER_SHARE - _DOUBT)
+    large = distinct > limits.identifier_values * (1 - doubt)
+    return large and distinct > rows * (limits.identifier_share - doubt)
 
 
-def _kind(profile: ColumnProfile, choices: Choices) -> Kind:
+def _kind(profile: ColumnProfile, choices: Choices, limits: Limits) -> Kind:
     if profile.name in choices.categorical:
         return "categorical"
     if profile.name in choices.numeric:
         if profile.group in ("text", "boolean"):
             raise ColumnError(
-                f"--numeric {profile.name}: the column is {profile.sql_type}, not a number; "
-                "cast it with --query or leave it categorical"
+                f"{opt('numeric', profile.name)}: the column is {profile.sql_type}, not a number; "
+                f"cast it with {opt('query')} or leave it categorical"
             )
         return "numeric"
     if profile.group in ("text", "boolean"):
         return "categorical"
     if profile.group == "integer":
-        few = profile.distinct is None or profile.distinct <= MAX_CATEGORICAL_INTEGERS
+        few = profile.distinct is None or profile.distinct <= limits.categorical_integers
         return "categorical" if few else "numeric"
     return "numeric"
 
@@ -302,7 +294,7 @@ def _is_constant(profile: ColumnProfile, rows: int) -> bool:
     return profile.single
 
 
-def _is_identifier(profile: ColumnProfile, rows: int) -> bool:
+def _is_identifier(profile: ColumnProfile, rows: int, limits: Limits) -> bool:
     """Text or whole numbers nearly all different.
 
     Not floats, decimals or times: a measured quantity is nearly always different from row to row
@@ -310,4 +302,5 @@ def _is_identifier(profile: ColumnProfile, rows: int) -> bool:
     """
     if profile.group not in ("text", "integer") or profile.distinct is None:
         return False
-    return profile.distinct > IDENTIFIER_VALUES and profile.distinct > IDENTIFIER_SHARE * rows
+    many = profile.distinct > limits.identifier_values
+    return many and profile.distinct > limits.identifier_share * rows

@@ -1,8 +1,4 @@
-"""How much one statement may hold: its planning grows faster than its expressions.
-
-DuckDB 2.0, 5,000 rows: count(DISTINCT) of 1,000 columns took minutes in one statement, a second in
-blocks of 50. The values are read when they are needed: tests lower them.
-"""
+"""Every tuning constant, as fields of one value, and how long lists are cut up by them."""
 
 from __future__ import annotations
 
@@ -24,13 +20,143 @@ class Limits:
 
     # -- engines, data -----------------------------------------------------------------------
 
+    # A packed key of up to this many bits is counted in an array instead of a hash table: enough
+    # for the blocks of the covering plan (2^17 cells: 11 ms a million rows, three times that
+    # without). Past that the array is mostly empty (adult, k = 5: 24 bits make pass 2 ten times
+    # slower).
+    perfect_hash_bits: int = 18
+    # Rows of one batch of a stream.
+    batch_rows: int = 100_000
+    # Past this share of the memory limit persisted rows go to a Parquet file: a table that is
+    # spilled and read back costs more (20 M rows x 55 columns under 1 GB: 8 blocks 3.4 s against
+    # 2.1 s).
+    persist_share: float = 0.4
+    # Somewhat more threads than cores help where rows come from afar; thousands only wait for each
+    # other.
+    threads_per_core: int = 4
+    # Columns that one statement over rows looks at: planning grows faster than its expressions
+    # (DuckDB 2.0, 5,000 rows: count(DISTINCT) of 1,000 columns took minutes in one statement, a
+    # second in blocks of 50).
+    statement_columns: int = 100
+    # Terms of one sum: the engine refuses expressions that are 1,000 deep, and a + b + c is 2 deep.
+    sum_terms: int = 100
+    # Joins that one statement over rows should have, and the same of Spark.
+    joins_at_once: int = 64
+    spark_joins_at_once: int = 8
+    # Cells of a block of counts in Spark, and blocks that one statement counts.
+    spark_block_cells: int = 1 << 14
+    spark_blocks_at_once: int = 8
+    # A table of the model up to this size goes whole to every executor; a larger one is shuffled.
+    spark_broadcast_bytes: int = 256 * 2**20
+    # Statements that run at the same time: a cluster has room beside a small one.
+    spark_statements_at_once: int = 4
+    # Rows of one source that a cluster numbers in one place.
+    spark_piece_rows: int = 2**20
+    # Seconds to wait until a server of Spark answers at all.
+    spark_answer_seconds: float = 10.0
+    # Rows of a CSV file that are looked at for the words of a column of truth values: as many as
+    # the engine looks at to guess a type.
+    csv_rows: int = 20_480
+    # Bytes of a file that are looked at before the engine reads it.
+    head_bytes: int = 1 << 16
+    # Remote files that are asked about at a time, and seconds to wait for an answer.
+    requests_at_once: int = 8
+    answer_seconds: float = 10.0
+    # Characters of a user's SQL that are parsed.
+    sql_characters: int = 100_000
+
     # -- encoding ----------------------------------------------------------------------------
+
+    # Up to so many categories are looked up by an expression, the others by a join: a join costs
+    # the same 23 ms a million rows for any number, but dozens of them in one query cost far more.
+    # Text is cast to an enumeration, 24 to 31 ms; other types need a CASE, 77 ms for 64 values.
+    inline_categories: int = 1000
+    inline_categories_not_text: int = 64
+    # Values of the target: more are no classes.
+    most_classes: int = 1000
+    # A column of whole numbers has categories where it has at most so many values; …
+    categorical_integers: int = 32
+    # … text and whole numbers of more values, and of more than this share of the rows, are names.
+    identifier_values: int = 1000
+    identifier_share: float = 0.9
+    # Estimates of distinct values are trusted no closer than this to a limit.
+    distinct_doubt: float = 0.25
+    # Rows that cut points of equal frequency are taken from.
+    quantile_rows: int = 100_000
+    # Past so many intervals, cuts are found by going through the values instead of the intervals.
+    counted_bins: int = 1_000_000
+    # From so many cells of equal frequency on an optimisation gains nothing by more of them.
+    partition_cells: int = 100_000
+    # So many there are however little memory there is.
+    partition_cells_least: int = 1000
+    # The share of memory that the counts of one column by class may take; and what a value and a
+    # class take in the engine's hash table, sorted, and fetched.
+    value_class_share: float = 0.2
+    value_class_bytes: int = 64
 
     # -- counts ------------------------------------------------------------------------------
 
+    # Cells a block may have. Measured on 1 M rows, 5 values, 7 classes: six attributes (2^17
+    # cells) 11 ms, seven (2^19) 30 ms: one more attribute costs more than the pairs it adds save.
+    block_cells: int = 1 << 17
+    # Few rows fill few cells, large arrays would be mostly zeros to sum: at most so many cells a
+    # row, and at least these.
+    block_cells_per_row: int = 8
+    block_cells_least: int = 1 << 13
+    # Summing pairs out of a block of very many tiny variables costs more than another scan.
+    block_variables: int = 12
+    # Families of up to so many cells are counted through an array; larger ones stay in the engine.
+    array_cells: int = 1 << 21
+    # Cells that are collected before they are inserted: a statement costs as much as 100,000 rows.
+    inserted_together: int = 1 << 20
+    # Arrays are kept for later steps up to this share of memory; else they are read again.
+    kept_counts_share: float = 0.1
+    # A row of the table of counts on disk: position, key, number.
+    count_bytes: int = 20
+    # Cells of pairs that are worth storing: 2^23 rows take about 60 MB in a store. More (hundreds
+    # of attributes) are counted, used and dropped; an update then leaves the structure as it is.
+    stored_margin_cells: int = 1 << 23
+
     # -- structure, search -------------------------------------------------------------------
 
+    # Rows of the first scan of a search; each further scan brings twice as many, up to a share of
+    # memory.
+    stream_rows: int = 1 << 20
+    stream_share: float = 0.05
+    # Samples that one scan of all codes brings: the scan costs more than counting what it finds.
+    samples_per_scan: int = 32
+    # Rows by which it is seen how the values of two candidates go together, and cells of tables of
+    # values that are kept for that; 2^22 take 32 MB.
+    paired_rows: int = 2000
+    paired_cells: int = 1 << 22
+    # A look that the last one says is too early may be left out, until rows have grown so much.
+    look_growth: float = 1.5
+    # The share of memory that the counts of all candidates may take, and the bytes of a cell: its
+    # count, three places of coarser cells, its gain.
+    candidate_share: float = 0.25
+    candidate_cell_bytes: int = 40
+    # To stop is for good, while what loses to another addition may still be added next: stopping
+    # needs more care. On 5 M rows of insurance 1 gives a mean log-likelihood 0.42 % below the true
+    # structure's from 0.47 M rows, 3 gives 0.16 % from 0.79 M, 5 gives 0.11 % from 2.7 M.
+    stopping_care: float = 3.0
+
     # -- models ------------------------------------------------------------------------------
+
+    # Joins, and joins times classes, of one scoring query; a larger model is scored in several.
+    scoring_joins: int = 64
+    scoring_lookups: int = 2000
+    # The same of each of these.
+    step_joins: int = 32
+    step_lookups: int = 1000
+    # Classes times attributes of leave-one-out by queries: with few rows, and with many.
+    loo_lookups: tuple[int, int] = (500, 10_000)
+    # Classes past which the tables of chains are made in arrays (1,000: 0.2 s instead of 3 s a
+    # table).
+    chain_classes: int = 100
+    # In plain SQL nobody switches the search for a join order off, and it explodes past about 30
+    # inner joins (54: 18 s), and with fewer of many columns (20 of 450: minutes). Outer joins are
+    # kept as written.
+    inner_joins: int = 24
 
     # -- store, updates ----------------------------------------------------------------------
 
@@ -46,39 +172,23 @@ class Limits:
     # A wait of more than this is said; the file is tried again so often.
     store_wait_unsaid: float = 1.0
     store_retry: float = 0.2
+    # Joins and lookups of the macro `predict`, which has one query only: past that it refuses. 200
+    # joins of 2 classes are planned in 17 s, 20 of 1,000 in 4 s.
+    macro_joins: int = 250
+    macro_lookups: int = 30_000
 
     # -- evaluation, networks, export --------------------------------------------------------
 
 
-# Columns that one statement over rows looks at.
-COLUMNS = 100
-# Terms of one sum: the engine refuses expressions that are 1,000 deep, and a + b + c is 2 deep.
-TERMS = 100
-# Joins, and joins times classes, of one scoring query; a larger model is scored in several.
-MOST_JOINS = 64
-MOST_LOOKUPS = 2000
-# The same of each of these.
-JOINS = 32
-LOOKUPS = 1000
-# Classes times attributes of leave-one-out by queries: with few rows, and with many.
-LOO_LOOKUPS = (500, 10_000)
-# Classes past which the tables of chains are made in arrays (1,000: 0.2 s instead of 3 s a table).
-CHAIN_CLASSES = 100
-# Joins and lookups of the macro `predict`, which has one query only: past that it refuses. 200
-# joins of 2 classes are planned in 17 s, 20 of 1,000 in 4 s.
-SQL_JOINS = 250
-SQL_LOOKUPS = 30_000
-
-
-def in_blocks(items: Sequence[T], most: int | None = None) -> list[Sequence[T]]:
+def in_blocks(items: Sequence[T], most: int) -> list[Sequence[T]]:
     """The items in order, at most so many at once; as even as may be."""
     n = len(items)
-    blocks = -(-n // (most or COLUMNS))
+    blocks = -(-n // most)
     return [items[n * b // blocks : n * (b + 1) // blocks] for b in range(blocks)]
 
 
-def added(terms: Sequence[str]) -> str:
+def added(terms: Sequence[str], most: int = Limits.sum_terms) -> str:
     """The sum of some expressions; a sum of sums where they are many."""
-    if len(terms) <= TERMS:
+    if len(terms) <= most:
         return " + ".join(terms)
-    return added([f"({' + '.join(block)})" for block in in_blocks(terms, TERMS)])
+    return added([f"({' + '.join(block)})" for block in in_blocks(terms, most)], most)

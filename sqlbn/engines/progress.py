@@ -7,9 +7,18 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TextIO
 
 from sqlbn.text import printable
+
+# The title of the pass that goes on, for whoever tells which statements belong to it.
+_STAGE: ContextVar[str] = ContextVar("stage", default="")
+
+
+def current_stage() -> str:
+    """The title of the pass that goes on; empty before the first and between two."""
+    return _STAGE.get()
 
 
 class Progress:
@@ -26,7 +35,8 @@ class Progress:
         """A pass: `name` is its key in the model's meta table, `title` is for people."""
         self._started = time.perf_counter()
         self.begin(title, rows, total)
-        ended = False
+        outer, ended = _STAGE.get(), False
+        _STAGE.set(title)
         try:
             yield
             ended = True
@@ -34,6 +44,7 @@ class Progress:
             taken = time.perf_counter() - self._started
             self.seconds[name] = self.seconds.get(name, 0.0) + taken
             self.end(ended, taken)
+            _STAGE.set(outer)
 
     def note(self, text: str) -> None:
         """Something to know before a pass begins."""

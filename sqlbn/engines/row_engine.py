@@ -1,7 +1,7 @@
 """Where the rows are: the one interface through which every pass reads them.
 
-A model's tables always lie in the DuckDB of the engine; the rows lie in a lake. What a pass brings
-back from it are counts, sums and samples. DuckDB is its own lake, Spark is another one.
+A model's tables always lie in the model database; rows are read by a row engine, which is that same
+DuckDB or Spark. What a pass collects from it are counts, sums and samples.
 """
 
 from __future__ import annotations
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
 Arrays = dict[str, npt.NDArray[Any]]
 
-# The column that numbers kept rows where a lake does not number them by itself.
+# The column that numbers persisted rows where an engine does not number them by itself.
 ROW_NUMBER = "__sqlbn_row_number"
-# Rows of one source that are numbered in one place.
-_ROWS_A_PIECE = 2**20
 
 
 @dataclass(frozen=True)
@@ -39,9 +37,9 @@ class Numbering:
     pieces: tuple[str, ...]
 
     @classmethod
-    def by(cls, column: str) -> Numbering:
-        """The order of a column of whole numbers that has few gaps."""
-        return cls((column,), (f"{column} // {_ROWS_A_PIECE}",))
+    def by(cls, column: str, rows: int) -> Numbering:
+        """The order of a column of whole numbers that has few gaps, so many rows in one place."""
+        return cls((column,), (f"{column} // {rows}",))
 
 
 @dataclass(frozen=True)
@@ -57,25 +55,31 @@ class Persisted:
 class RowEngine(Protocol):
     """Runs statements over rows; their text is DuckDB's, with the dialect's expressions.
 
-    A statement may name tables of the model's database, such as lookup tables to join with: they
-    are small, and the lake gets them by itself.
+    A statement may name tables of the model database, such as lookup tables to join with: they are
+    small, and an engine elsewhere broadcasts them when they are first named, until `unbroadcast`.
     """
 
     dialect: Dialect
     # Whether rows are read on this machine: from files written here, in a stream, in its memory.
     is_local: bool
-    # Cells that a block of counts may have.
-    block_cells: int
-    # Blocks that one statement counts.
-    blocks_at_once: int
-    # Joins that one statement should have.
-    joins_at_once: int
-    # Whether it is better to keep what was joined than to join it again.
+    # Whether it is better to persist what was joined than to join it again.
     joins_once: bool
-    # Whether kept rows are numbered in the order of their query whoever asks for it.
+    # Whether persisted rows are numbered in the order of their query whoever asks for it.
     numbers_rows: bool
     # Whether predictions come out in the order of the rows.
     keeps_order: bool
+
+    @property
+    def block_cells(self) -> int:
+        """Cells that a block of counts may have."""
+
+    @property
+    def blocks_at_once(self) -> int:
+        """Blocks that one statement counts."""
+
+    @property
+    def joins_at_once(self) -> int:
+        """Joins that one statement should have."""
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a small result."""
@@ -96,22 +100,22 @@ class RowEngine(Protocol):
         """A result as a stream of Arrow batches, for what may not fit in memory."""
 
     def collect(self, sql: str) -> AbstractContextManager[str]:
-        """A result as a relation of the model's database, to select from once."""
+        """A result as a relation of the model database, to select from once."""
 
     def persist(
         self, statement: str, stem: str, size: int = 0, numbering: Numbering | None = None
     ) -> Persisted:
-        """The rows of a query, of about so many bytes, kept for later passes.
+        """The rows of a query, of about so many bytes, for later passes.
 
         With a `numbering` they have a number each, without gaps, in the column `ROW_NUMBER`; it is
-        for lakes that do not number rows by themselves.
+        for engines that do not number rows by themselves.
         """
 
     def unpersist(self, kept: Persisted) -> None:
-        """Free what kept rows take."""
+        """Free what persisted rows take."""
 
     def unbroadcast(self, table: str) -> None:
-        """Forget a table of the model's database that statements have named; it is dropped next."""
+        """Free what a table of the model database takes that statements have named."""
 
     def joins_as_written(self) -> AbstractContextManager[None]:
         """Keep the order of joins: in scoring it is known."""

@@ -12,6 +12,8 @@ import jinja2
 
 from sqlbn.errors import ColumnError
 
+# The catalog of the model database.
+MODEL_CATALOG = "memory"
 # Every name starts like this, to stay clear of the user's columns and tables.
 RESERVED = "__sqlbn_"
 NAMES = SimpleNamespace(
@@ -95,6 +97,23 @@ def literal(value: str | float | bool | None) -> str:
 def literals(values: Iterable[str | float | bool | None]) -> str:
     """Quote several values, separated by commas."""
     return ", ".join(literal(v) for v in values)
+
+
+def select_sql(
+    relation: str,
+    items: str = "*",
+    where: str | None = None,
+    order: str | None = None,
+    limit: int | None = None,
+) -> str:
+    """The plainest query: expressions over a relation, on a condition, in an order.
+
+    >>> select_sql("encoded_3", "y", where="w > 0", limit=2)
+    'SELECT y FROM encoded_3 WHERE w > 0 LIMIT 2'
+    """
+    ends = (("WHERE", where), ("ORDER BY", order), ("LIMIT", limit))
+    clauses = "".join(f" {word} {value}" for word, value in ends if value is not None)
+    return f"SELECT {items} FROM {relation}{clauses}"
 
 
 def _folder() -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlbn.engines import Session
-from sqlbn.engines.sql import identifier, qualified
+from sqlbn.engines.sql import MODEL_CATALOG, identifier, literal, qualified
 from sqlbn.schema import columns_sql
 
 
@@ -24,7 +24,7 @@ class Workspace:
     @property
     def prefix(self) -> str:
         """The quoted name of the schema."""
-        return qualified("memory", self.schema)
+        return qualified(MODEL_CATALOG, self.schema)
 
     def table(self, name: str) -> str:
         """The quoted, full name of a table."""
@@ -99,11 +99,30 @@ class Workspace:
         ordered = f" ORDER BY {', '.join(map(identifier, order))}" if order else ""
         return f"SELECT {items} FROM {self.table(name)}{condition}{ordered}"
 
+    def copy(self, name: str, relation: str) -> None:
+        """A new table with the columns and rows of a quoted one, or of a query in brackets."""
+        self.session.execute(f"CREATE TABLE {self.table(name)} AS FROM {relation}")
+
+    def insert_from(self, name: str, query: str) -> None:
+        """Add the rows of a query to a table."""
+        self.session.execute(f"INSERT INTO {self.table(name)} {query}")
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a table another name."""
+        self.session.execute(f"ALTER TABLE {self.table(name)} RENAME TO {identifier(new)}")
+
+    def remove(self, *names: str) -> None:
+        """Drop some tables."""
+        for name in names:
+            self.session.row_engine.unbroadcast(self.table(name))
+            self.session.execute(f"DROP TABLE {self.table(name)}")
+
     def names(self) -> list[str]:
         """The tables in it, by name."""
         found = self.session.rows(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = 'memory' "
-            f"AND schema_name = '{self.schema}' ORDER BY table_name"
+            "SELECT table_name FROM duckdb_tables() "
+            f"WHERE database_name = {literal(MODEL_CATALOG)} "
+            f"AND schema_name = {literal(self.schema)} ORDER BY table_name"
         )
         return [row[0] for row in found]
 

@@ -15,7 +15,7 @@ from sqlbn.encoding.profile import check_weights
 from sqlbn.engines import Session
 from sqlbn.engines.sql import RESERVED
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import ColumnError, SqlbnWarning
+from sqlbn.errors import ColumnError, SqlbnWarning, opt
 from sqlbn.evaluation.metrics import (
     Evaluation,
     Ranking,
@@ -82,7 +82,7 @@ def require_judged(result: Evaluation, target: str) -> None:
 @contextmanager
 def _judged(session: Session, scorer: Scorer, source: Source, weight: str | None) -> Iterator[str]:
     """A query for the rows with their classes, weights and scores."""
-    if session.row_engine.keeps_order and is_large(scorer):
+    if session.row_engine.keeps_order and is_large(scorer, session.limits):
         items = truth_items(scorer, weight)
         with scored_in_steps(session, scorer, source, items) as scored:
             yield f"SELECT * EXCLUDE ({ROW}) FROM ({scored})"
@@ -154,5 +154,5 @@ def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
         if name.lower() in taken or name.lower().startswith(RESERVED):
             raise ColumnError(
                 f"the input already has a column {name!r}, which the prediction adds; "
-                f"leave it out with --exclude {name!r}"
+                f"leave it out with {opt('exclude', name)}"
             )

@@ -15,7 +15,7 @@ from sqlbn.engines.sql import (
     literals,
 )
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import ExportError
+from sqlbn.errors import ExportError, opt
 from sqlbn.exporting.targets import (
     INPUT,
     TURNS_TABLE,
@@ -78,7 +78,7 @@ def check_columns(carried: Sequence[str], results: Sequence[str], target: Target
         if name.lower() in taken or name.lower().startswith(RESERVED):
             raise ExportError(
                 f"the script would have two columns {name!r}, one of the input and one of the "
-                "prediction; choose others of the input with --key"
+                f"prediction; choose others of the input with {opt('key')}"
             )
         if target.names is not None and len(name.encode()) > target.names:
             raise ExportError(
@@ -121,7 +121,7 @@ class Script:
         view: str | None = None,
     ) -> None:
         spec.require_class()
-        self._draft, self._spec, self._target, self._view = workspace, spec, target, view
+        self._workspace, self._spec, self._target, self._view = workspace, spec, target, view
         self._prefix = table_prefix(name)
         self._translator = Translator(target, table, self._table_name)
         self._scorer = self._make_scorer(tuple(key))
@@ -132,7 +132,8 @@ class Script:
         carried = tuple(dict.fromkeys(key)) or tuple(self._spec.books[v].name for v in scorer.used)
         if not carried:
             raise ExportError(
-                "the model looks at no attribute; name a column of the input table with --key"
+                "the model looks at no attribute; name a column of the input table with "
+                f"{opt('key')}"
             )
         results = probability_columns(scorer.probability_columns, self._target)
         check_columns(carried, results, self._target)
@@ -173,7 +174,7 @@ class Script:
 
     def _tables(self) -> Iterator[tuple[str, str]]:
         """The model's tables under the names that queries have for them, and queries for both."""
-        spec, workspace, scorer = self._spec, self._draft, self._scorer
+        spec, workspace, scorer = self._spec, self._workspace, self._scorer
         for factor in _tables_of(scorer.factors):
             yield factor, f"FROM {workspace.table(factor)}"
         if spec.supers is not None:
@@ -201,7 +202,7 @@ class Script:
 
     def _table(self, stored: str, rows: str) -> Iterator[str]:
         write, name = self._translator, self._translator.name(self._table_name(stored))
-        columns = self._draft.session.columns(f"({rows})")
+        columns = self._workspace.session.columns(f"({rows})")
         listed = ", ".join(f"{write.name(column)} {write.type(kind)}" for column, kind in columns)
         yield f"\nCREATE TABLE {name} ({listed}){self._target.table_end};\n"
         into = f"INSERT INTO {name} ({', '.join(write.name(column) for column, _ in columns)})"
@@ -217,7 +218,7 @@ class Script:
             yield _insert(into, chunk)
 
     def _values(self, rows: str) -> Iterator[str]:
-        with self._draft.session.batches(rows) as reader:
+        with self._workspace.session.batches(rows) as reader:
             for batch in reader:
                 columns = [map(self._value, column.to_pylist()) for column in batch.columns]
                 for row in zip(*columns, strict=True):
@@ -233,7 +234,8 @@ class Script:
 def _check_text(value: str) -> None:
     if "\x00" in value:
         raise ExportError(
-            f"the value {value!r} holds a NUL character, which no script can; use --format json"
+            f"the value {value!r} holds a NUL character, which no script can; use "
+            f"{opt('format', 'json')}"
         )
 
 

@@ -13,9 +13,8 @@ from sqlbn.encoding.codebook import (
     code_sql,
     column_sql,
 )
-from sqlbn.engines import limits as statement_size
 from sqlbn.engines.dialects import DUCKDB, Dialect
-from sqlbn.engines.limits import added
+from sqlbn.engines.limits import Limits, added
 from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.sql import (
     NAMES,
@@ -34,10 +33,6 @@ from sqlbn.kinds.product.factors import Factor
 # Scores closer than this are a tie, and go to the class with the lowest code: the last bits of a
 # sum of logarithms depend on how factors were fused.
 TIE = 1e-10
-# In plain SQL nobody switches the search for a join order off, and it explodes past about 30 inner
-# joins (54: 18 s), and with fewer of many columns (20 of 450: minutes). Outer joins are kept as
-# written.
-_MOST_INNER_JOINS = 24
 
 
 @dataclass(frozen=True)
@@ -95,10 +90,11 @@ class Scorer:
         return self.smoothing.ignored_codes(book.n_values, book.missing)
 
 
-def prediction_sql(scorer: Scorer, relation: str, reorder: bool = False) -> str:
+def prediction_sql(scorer: Scorer, relation: str, reorder: Limits | None = None) -> str:
     """Input columns, `prediction` and one probability a class, for every row of a relation.
 
-    `reorder` is for engines whose optimiser will look for a join order (plain SQL users').
+    `reorder` is for engines whose optimiser will look for a join order (plain SQL users'): the
+    limits past which joins are written so that it cannot.
     """
     return probabilities_sql(scorer, _scores(scorer, relation, [], reorder))
 
@@ -133,7 +129,7 @@ def probabilities_sql(scorer: Scorer, scored: str) -> str:
 
 def judged_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
     """Rows with their true class, weight and log scores; an unknown class has code n_classes."""
-    return _scores(scorer, relation, truth_items(scorer, weight), reorder=False)
+    return _scores(scorer, relation, truth_items(scorer, weight), reorder=None)
 
 
 def truth_items(scorer: Scorer, weight: str | None) -> list[tuple[str, str]]:
@@ -164,24 +160,26 @@ def losses_sql(n_classes: int, judged: str, dialect: Dialect = DUCKDB) -> str:
     )
 
 
-def _scores(scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder: bool) -> str:
+def _scores(
+    scorer: Scorer, relation: str, extra: list[tuple[str, str]], reorder: Limits | None
+) -> str:
     """Rows with log scores; with all input columns, or with `extra` expressions in their place."""
     coded = coded_rows(scorer, relation, extra)
     if scorer.supers is not None:
-        return averaged_scores(scorer, scorer.supers, coded, reorder)
+        return averaged_scores(scorer, scorer.supers, coded, reorder is not None)
     if scorer.collected is not None and scorer.collected.n_turns:
         return CollectionQuery(
             scorer.prefix,
             scorer.log_prior,
             scorer.factors,
             scorer.collected,
-            outer=reorder,
+            outer=reorder is not None,
             dialect=scorer.dialect,
         ).rows(coded, scorer.kept)
     return product_scores(scorer, coded, reorder)
 
 
-def product_scores(scorer: Scorer, coded: str, reorder: bool = False) -> str:
+def product_scores(scorer: Scorer, coded: str, reorder: Limits | None = None) -> str:
     """Rows whose codes (and those of no other attributes) a query gives, with log scores."""
     keys = [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in scorer.factors]
     codes = [f"{NAMES.code}{v}" for v in scorer.used]
@@ -194,7 +192,9 @@ def product_scores(scorer: Scorer, coded: str, reorder: bool = False) -> str:
         starts=[scorer.dialect.double(prior) for prior in scorer.log_prior],
     )
     joins, looked_up = len(scorer.factors), len(scorer.factors) * len(scorer.class_names)
-    outer = reorder and (joins > _MOST_INNER_JOINS or looked_up > statement_size.MOST_LOOKUPS)
+    outer = reorder is not None and (
+        joins > reorder.inner_joins or looked_up > reorder.scoring_lookups
+    )
     batch: list[list[Factor]] = []
     chains = chains_of(scorer.factors)
     columns = [*scorer.kept, *(key["alias"] for key in keys)]

@@ -15,8 +15,7 @@ from sqlbn.data import Source
 from sqlbn.data.relation import ROW, staged
 from sqlbn.encoding.codebook import column_sql
 from sqlbn.engines import Session
-from sqlbn.engines import limits as statement_size
-from sqlbn.engines.limits import in_blocks
+from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import NAMES
@@ -29,11 +28,11 @@ from sqlbn.kinds.compiler import (
 from sqlbn.kinds.product.factors import Factor
 
 
-def is_large(scorer: Scorer) -> bool:
+def is_large(scorer: Scorer, limits: Limits) -> bool:
     """Whether a product is scored in several statements."""
     joins = len(scorer.factors)
     looked_up = joins * len(scorer.class_names)
-    large = joins > statement_size.MOST_JOINS or looked_up > statement_size.MOST_LOOKUPS
+    large = joins > limits.scoring_joins or looked_up > limits.scoring_lookups
     return large and scorer.is_product
 
 
@@ -52,7 +51,8 @@ def scored_in_steps(
     row_engine, progress, kept = session.row_engine, progress or Progress(), list[Persisted]()
     source = source if source.has_places else staged(session, source)
     rows = int(row_engine.row(source.select("count(*)"))[0])
-    parts, blocks = _parts(scorer), _blocks(scorer)
+    parts = _parts(scorer, session.limits)
+    blocks = _blocks(scorer, session.limits.step_joins)
     try:
         with (
             progress.stage("score", "scoring in steps", rows, len(parts) * len(blocks)),
@@ -68,16 +68,16 @@ def scored_in_steps(
                         row_engine.unpersist(kept.pop())
                     kept.append(after)
                     progress.advance()
-        yield _joined_sql(scorer, source, items, kept)
+        yield _joined_sql(scorer, parts, source, items, kept)
     finally:
         for table in kept:
             row_engine.unpersist(table)
 
 
-def _parts(scorer: Scorer) -> list[Scorer]:
+def _parts(scorer: Scorer, limits: Limits) -> list[Scorer]:
     """The scorer for some classes at a time."""
-    joins = max(1, min(len(scorer.factors), statement_size.JOINS))
-    most = max(1, statement_size.LOOKUPS // joins)
+    joins = max(1, min(len(scorer.factors), limits.step_joins))
+    most = max(1, limits.step_lookups // joins)
     return [
         replace(
             scorer,
@@ -89,11 +89,11 @@ def _parts(scorer: Scorer) -> list[Scorer]:
     ]
 
 
-def _blocks(scorer: Scorer) -> list[list[Factor]]:
+def _blocks(scorer: Scorer, most: int) -> list[list[Factor]]:
     """The factors, some at a time; those of a chain together."""
     blocks: list[list[Factor]] = [[]]
     for chain in chains_of(scorer.factors):
-        if blocks[-1] and len(blocks[-1]) + len(chain) > statement_size.JOINS:
+        if blocks[-1] and len(blocks[-1]) + len(chain) > most:
             blocks.append([])
         blocks[-1] += chain
     return blocks
@@ -117,13 +117,17 @@ def _step_sql(
 
 
 def _joined_sql(
-    scorer: Scorer, source: Source, items: Sequence[tuple[str, str]], kept: Sequence[Persisted]
+    scorer: Scorer,
+    parts: Sequence[Scorer],
+    source: Source,
+    items: Sequence[tuple[str, str]],
+    kept: Sequence[Persisted],
 ) -> str:
     """The rows with their scores from the tables of all classes."""
     asked = [(column_sql("i", ROW), ROW), *items] if items else []
     rows = coded_rows(replace(scorer, factors=()), source.in_places(source.columns), asked)
     scores, joins, first = [], [], 0
-    for number, (table, part) in enumerate(zip(kept, _parts(scorer), strict=True)):
+    for number, (table, part) in enumerate(zip(kept, parts, strict=True)):
         n = len(part.class_names)
         scores += [f"t{number}.{NAMES.score}{j} AS {NAMES.score}{first + j}" for j in range(n)]
         joins.append(f"JOIN {table.relation} AS t{number} ON t{number}.{ROW} = r.{ROW}")

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlbn.data import Source
+from sqlbn.engines import Session
 from sqlbn.engines.limits import in_blocks
-from sqlbn.engines.row_engine import RowEngine
 from sqlbn.engines.sql import NAMES, render
 from sqlbn.errors import UnseenError
 from sqlbn.kinds.compiler import Scorer, code_items
@@ -41,17 +41,18 @@ class Unseen:
             raise UnseenError(f"values that the model has never seen: {self}; nothing was written")
 
 
-def count_unseen(row_engine: RowEngine, spec: ModelSpec, scorer: Scorer, source: Source) -> Unseen:
+def count_unseen(session: Session, spec: ModelSpec, scorer: Scorer, source: Source) -> Unseen:
     """Count the rows of a source that have unseen values, by column."""
     # Which interval a number is in does not matter here.
     books = tuple(replace(book, cuts=()) for book in spec.books)
     scorer = replace(scorer, books=books)
     able = [v for v in scorer.used if _can_be_unseen(scorer, v)]
+    row_engine = session.row_engine
     rows = int(row_engine.row(source.select("count(*)"))[0])
     if not able or not rows:
         return Unseen(rows, {})
     found: dict[str, int] = {}
-    for block in in_blocks(able):
+    for block in in_blocks(able, session.limits.statement_columns):
         counts = row_engine.row(unseen_sql(scorer, block, source.filtered_relation))
         found |= {scorer.books[v].name: int(n) for v, n in zip(block, counts, strict=True) if n}
     return Unseen(rows, found)

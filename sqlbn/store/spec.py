@@ -20,6 +20,8 @@ from sqlbn.errors import (
     EngineError,
     OptionError,
     StoreError,
+    command,
+    opt,
 )
 from sqlbn.kinds.average.superparents import SuperParents, read_supers
 from sqlbn.kinds.collection.collected import Collected, read_collected
@@ -59,8 +61,8 @@ class ModelSpec:
         """An error where there is nothing to predict."""
         if not self.has_class:
             raise OptionError(
-                "the network has no class to predict: learn it with --target, "
-                "or ask it with `sqlbn network query`"
+                f"the network has no class to predict: learn it with {opt('target')}, "
+                f"or ask it with {command('network query')}"
             )
 
     @property
@@ -233,7 +235,12 @@ def _read_spec(workspace: Workspace) -> ModelSpec:
     return ModelSpec(
         meta=meta,
         # A network without a class says so by an empty target.
-        target=class_codebook(meta["target"] or NO_CLASS, plain_type(meta["target_type"]), names),
+        target=class_codebook(
+            meta["target"] or NO_CLASS,
+            plain_type(meta["target_type"]),
+            names,
+            workspace.session.limits,
+        ),
         class_names=names,
         class_counts=tuple(float(row[1]) for row in classes),
         probability_columns=tuple(str(row[2]) for row in classes),

@@ -18,8 +18,8 @@ from sqlbn.data.csv_types import types_sql
 from sqlbn.data.relation import ROW
 from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import BookTables, is_never_boolean
-from sqlbn.engines import limits as statement_size
 from sqlbn.engines.attached_file import AttachedFile
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.sql import identifier, literal, render
 from sqlbn.errors import SqlbnWarning
 from sqlbn.kinds.compiler import Scorer, prediction_sql
@@ -109,10 +109,11 @@ def _write_predict(file: AttachedFile, name: str, spec: ModelSpec) -> list[str]:
         made.append(_CLASSES)
     marker = f"{_MARKER}{mark}"
     file.create(helpers, marker, columns_sql(marker, "", {}))
-    refused = too_large_for_sql(spec, name)
+    limits = file.session.limits
+    refused = too_large_for_sql(spec, name, limits)
     if refused:
         warnings.warn(f"no macro `predict`: {refused}", SqlbnWarning, stacklevel=2)
-    query = _refusal(refused) if refused else predict_text(scorer, name, mark, prefix)
+    query = _refusal(refused) if refused else predict_text(scorer, name, mark, prefix, limits)
     file.create_macro(name, "predict", query)
     return [*made, marker]
 
@@ -153,13 +154,13 @@ def _of_columns(table: Table, place: str, names: Sequence[str]) -> Iterator[_Com
 # -- the macro ---------------------------------------------------------------------------------
 
 
-def too_large_for_sql(spec: ModelSpec, name: str) -> str | None:
+def too_large_for_sql(spec: ModelSpec, name: str, limits: Limits) -> str | None:
     """What is told of a model whose one query would be planned for minutes; else None."""
     if not spec.has_class:
         return None
     scorer = spec.scorer(None)
     joins, n = len(scorer.factors), len(scorer.class_names)
-    small = joins <= statement_size.SQL_JOINS and joins * n <= statement_size.SQL_LOOKUPS
+    small = joins <= limits.macro_joins and joins * n <= limits.macro_lookups
     if small or not scorer.is_product:
         return None
     return (
@@ -173,13 +174,13 @@ def _refusal(text: str) -> str:
     return f"error({literal(text)} || left(CAST(tbl AS VARCHAR), 0))"
 
 
-def predict_text(scorer: Scorer, name: str, mark: str, prefix: str) -> str:
+def predict_text(scorer: Scorer, name: str, mark: str, prefix: str, limits: Limits) -> str:
     """The expression, over the macro's `tbl`, for the text of a prediction query."""
     books = [scorer.books[v] for v in scorer.used]
     columns = [book.name for book in books]
     rows = f"__sqlbn_{mark}_rows"
     texts = [book.name for book in books if is_never_boolean(book)]
-    sql = prediction_sql(scorer, _numbered(rows, name, columns, texts), reorder=True)
+    sql = prediction_sql(scorer, _numbered(rows, name, columns, texts), limits)
     types = {b.name: _csv_type(b.sql_type, b.kind == "numeric") for b in books}
     forced = types_sql({column: type_ for column, type_ in types.items() if type_ is not None})
     return render(

@@ -21,7 +21,7 @@ from sqlbn.encoding.preparing import write_classes
 from sqlbn.engines.packing import strides
 from sqlbn.engines.sql import literals, render
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import SourceError, StoreError
+from sqlbn.errors import SourceError, StoreError, opt
 
 Array = npt.NDArray[Any]
 
@@ -126,7 +126,7 @@ def join_books(
         session.execute(f"DROP TABLE {found}")
     write_classes(workspace, classes)
     names = tuple(str(value) for value, _ in classes)
-    class_book = class_codebook(one.class_book.name, one.class_book.sql_type, names)
+    class_book = class_codebook(one.class_book.name, one.class_book.sql_type, names, session.limits)
     types = {b.name: b.sql_type for b in one.books if b.kind == "categorical"}
     categorical = {b.name: b for b in categorical_books(workspace, types)}
     books = tuple(
@@ -211,7 +211,7 @@ def _check_groups(workspace: Workspace, found: str) -> None:
     if other:
         raise StoreError(
             f"the models put the values of {other[0][0]!r} into different groups: "
-            "fit one with --like the other"
+            f"fit one with {opt('like')} the other"
         )
 
 

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 import sqlbn
 from sqlbn.data import open_source
-from sqlbn.model import scoring_statement
+from sqlbn.evaluation.prediction_query import scoring_statement
 
 ROWS, ATTRIBUTES = 1_000_000, 20
 
@@ -68,9 +68,9 @@ def check(rows: pa.Table, folder: Path, learner: str, threads: int) -> None:
             kept[ending] = in_order(
                 pq.read_table(out) if ending == "parquet" else pa_csv.read_csv(out)
             )
-        engine = model._engine
+        engine = model._session
         source = open_source(engine, str(file))
-        scorer = model.spec.scorer(model._draft.prefix, source.columns)
+        scorer = model.spec.scorer(model._workspace.prefix, source.columns)
         both = [scoring_statement(scorer, source, in_order=ordered) for ordered in (True, False)]
         with engine.joins_as_written():
             sorted_, mixed = (timed(lambda sql=sql: engine.arrow(sql)) for sql in both)

@@ -13,10 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 import reference
 from conftest import Run
-from test_living_properties import contents
+from update_cases import contents
 
 import sqlbn
+from sqlbn.api.describe_calls import fit_statements
 from sqlbn.encoding.learn_codebooks import Discretisation, candidates
+from sqlbn.engines.limits import Limits
 from sqlbn.evaluation.auto_encoding import (
     Trial,
     finalists,
@@ -26,7 +28,6 @@ from sqlbn.evaluation.auto_encoding import (
 )
 from sqlbn.kinds.product.array_loo import ArrayLoo
 from sqlbn.kinds.product.product_loo import LeaveOneOut
-from sqlbn.report.sql_text import fit_statements
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 FOUR = "ef:3,ef:8,mdl,modl"
@@ -71,7 +72,7 @@ def fit(table: Any, **options: Any) -> Any:
 
 def trials(model: Any) -> list[dict[str, Any]]:
     names = ("encoding", "rows", "codes", "loss", "value", "chosen")
-    rows = model._engine.rows(f"FROM {model._draft.table('encodings')}")
+    rows = model._session.rows(f"FROM {model._workspace.table('encodings')}")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 
@@ -136,18 +137,18 @@ def test_losses_are_those_of_leave_one_out(options: dict[str, Any]) -> None:
             assert trial["value"] == pytest.approx(wanted, abs=1e-12)
 
 
-def test_losses_of_whole_models_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_losses_of_whole_models_in_several_batches() -> None:
     """More attributes than one query joins."""
-    monkeypatch.setattr("sqlbn.engines.duckdb_rows.LocalLake.joins_at_once", 4)
+    few = Limits(joins_at_once=4)
     rng = random.Random(6)
     ages = [rng.choice(["old", "young"]) for _ in range(120)]
     wide = pa.table(
         {f"x{i}": [rng.random() + (a == "old") / 9 for a in ages] for i in range(11)}
         | {"age": ages}
     )
-    with fit(wide, learner="nb", discretise="auto", encodings="ef:3") as model:
+    with fit(wide, learner="nb", discretise="auto", encodings="ef:3", limits=few) as model:
         got = chosen(model)["value"]
-    with fit(wide, learner="skdb", kmax=0, select="k", bins=3) as model:
+    with fit(wide, learner="skdb", kmax=0, select="k", bins=3, limits=few) as model:
         (wanted,) = [
             row["value"]
             for row in model.loocv.to_pylist()
@@ -465,7 +466,7 @@ def test_rows_that_come_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"learner": "snb"}, "needs leave-one-out"),
         ({"learner": "nb", "estimate": "laplace"}, "needs leave-one-out"),
         ({"learner": "kdb", "missing": "ignore"}, "needs leave-one-out"),
-        ({"learner": "nb", "bins": 7}, "bins goes with discretise='ef'"),
+        ({"learner": "nb", "bins": 7}, "bins requires discretise='ef'"),
         ({"learner": "nb", "encodings": "ef:5,best"}, "encodings='best'"),
         ({"learner": "nb", "encodings": "mdl:5"}, "encodings='mdl:5'"),
         ({"learner": "nb", "encodings": "ef:-5"}, "encodings='ef:-5'"),
@@ -473,7 +474,7 @@ def test_rows_that_come_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"learner": "nb", "encodings": ""}, "encodings=''"),
         ({"learner": "nb", "encodings": "ef:x"}, "encodings='ef:x'"),
         ({"learner": "nb", "encodings": "auto"}, "encodings='auto'"),
-        ({"learner": "nb", "discretise": "ef", "encodings": "mdl"}, "goes with discretise='auto'"),
+        ({"learner": "nb", "discretise": "ef", "encodings": "mdl"}, "requires discretise='auto'"),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
 )
@@ -533,4 +534,4 @@ def test_the_program(run: Run, tmp_path: Path) -> None:
     assert "by leave-one-out on 400 rows" in said.stdout + said.stderr
     wrong = run("fit", *words, "--bins", "4")
     assert (wrong.returncode, wrong.stdout) == (1, "")
-    assert "--bins goes with --discretise ef" in wrong.stderr
+    assert "--bins requires --discretise ef" in wrong.stderr

@@ -21,6 +21,7 @@ import sqlbn
 from sqlbn.cli.main import app
 from sqlbn.encoding.encoded import Encoded, discard, sampled
 from sqlbn.engines import Session
+from sqlbn.engines.limits import Limits
 from sqlbn.errors import OptionError
 from sqlbn.report import sql_text as explain
 from sqlbn.search.blocks import Samples
@@ -237,8 +238,8 @@ def test_nothing_is_decided_where_there_is_no_choice() -> None:
         ({"bound": "normal", "tau": 0.0}, "tau=0.0: give a number above 0"),
         ({"bound": "normal", "tau": math.nan}, "tau=nan: give a number above 0"),
         ({"bound": "normal", "block": 0}, "block=0: give at least 1 row"),
-        ({"tau": 0.1}, "tau goes with bound"),
-        ({"delta_star": 0.1}, "delta_star goes with bound"),
+        ({"tau": 0.1}, "tau requires bound"),
+        ({"delta_star": 0.1}, "delta_star requires bound"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
@@ -246,14 +247,12 @@ def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
         sqlbn.fit(chain(50), TARGET, **options)
 
 
-def test_codes_in_a_scratch_file_give_the_same(
-    large: pa.Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_codes_in_a_scratch_file_give_the_same(large: pa.Table) -> None:
     options: dict[str, Any] = {"k": 1, "bound": "normal", "tau": 0.02, "block": 300}
     found = []
     for share in (0.4, 0.0):
-        monkeypatch.setattr("sqlbn.engines.duckdb_rows._MEMORY_SHARE", share)
-        with sqlbn.fit(large, TARGET, "kdb", **options) as model:
+        limits = Limits(persist_share=share)
+        with sqlbn.fit(large, TARGET, "kdb", limits=limits, **options) as model:
             found.append(model.decisions.to_pylist())
     assert found[0] == found[1]
 
@@ -336,7 +335,7 @@ def test_rank_as_a_command(large_file: str) -> None:
         ({"weight": "x0"}, "weight is not for rank"),
         ({"learner": "nb"}, "learner is not for rank"),
         ({"discretise": "auto"}, "discretise='auto' needs a learner"),
-        ({"delta": 0.1}, "delta goes with bound"),
+        ({"delta": 0.1}, "delta requires bound"),
     ],
 )
 def test_options_that_rank_does_not_take(options: dict[str, Any], message: str) -> None:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -17,6 +16,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from limited import limited
+from loo_cases import REPORTED, loocv, same_surface, selections
 from random_tables import (
     Case,
     as_if_large,
@@ -28,25 +29,20 @@ from random_tables import (
     same_losses,
     same_predictions,
 )
-from test_loo_surface import REPORTED, loocv, same_surface, selections
 
 import sqlbn
-from sqlbn.engines import limits as statement_size
-from sqlbn.engines.limits import added, in_blocks
-from sqlbn.engines.session import Session
+from sqlbn.engines.limits import Limits, added, in_blocks
+from sqlbn.engines.statement_log import Statement, StatementLog
 from sqlbn.errors import OutOfMemoryError, SqlbnWarning
 
 
 @contextmanager
 def as_if_wide(joins: int = 1, lookups: int = 2, columns: int = 2) -> Iterator[None]:
     """Limits so low that any model is scored in steps, and any table looked at in blocks."""
-    limits = {
-        **{"MOST_JOINS": 0, "MOST_LOOKUPS": 0, "JOINS": joins, "LOOKUPS": lookups},
-        **{"COLUMNS": columns, "TERMS": 2, "CHAIN_CLASSES": 0, "LOO_LOOKUPS": (0, 0)},
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in limits.items():
-            patch.setattr(statement_size, name, value)
+    with limited(
+        **{"scoring_joins": 0, "scoring_lookups": 0, "step_joins": joins, "step_lookups": lookups},
+        **{"statement_columns": columns, "chain_classes": 0, "loo_lookups": (0, 0)},
+    ):
         yield
 
 
@@ -61,14 +57,12 @@ def table_of(classes: int, columns: int, rows: int = 60) -> pa.Table:
 def statements() -> Iterator[list[str]]:
     """The statements that engines run."""
     found: list[str] = []
-    original = Session._run
 
-    def noted(self: Session, sql: str, *rest: Any, **more: Any) -> Any:
-        found.append(sql)
-        return original(self, sql, *rest, **more)
+    def noted(self: StatementLog, statement: Statement) -> None:
+        found.append(statement.sql)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Session, "_run", noted)
+        patch.setattr(StatementLog, "begin", noted)
         yield found
 
 
@@ -129,8 +123,8 @@ def test_the_same_predictions_in_the_same_order(fruit: pa.Table, learner: str) -
             got = model.predict(rows)
             assert model.evaluate(fruit).losses == pytest.approx(losses, abs=1e-12)
             last = model.predict(rows, exclude=["kind"], order_by=["width"])
-        left = model._engine.rows("SELECT table_name FROM duckdb_tables() ORDER BY ALL")
-        assert {name for (name,) in left} == set(model._draft.names())
+        left = model._session.rows("SELECT table_name FROM duckdb_tables() ORDER BY ALL")
+        assert {name for (name,) in left} == set(model._workspace.names())
     assert got.column_names == wanted.column_names
     assert "kind" not in last.column_names
     for name in got.column_names:
@@ -144,9 +138,11 @@ def test_the_same_predictions_in_the_same_order(fruit: pa.Table, learner: str) -
 def test_sums_of_many_terms_are_not_deep() -> None:
     terms = [f"{i}::DOUBLE" for i in range(5000)]
     assert duckdb.sql(f"SELECT {added(terms)}").fetchall() == [(sum(range(5000)),)]
+    assert duckdb.sql(f"SELECT {added(terms[:300], 2)}").fetchall() == [(sum(range(300)),)]
     assert added(["a", "b", "c"]) == "a + b + c"
+    assert added(["a", "b", "c"], 2) == "(a) + (b + c)"
     assert [len(block) for block in in_blocks(range(7), 3)] == [2, 2, 3]
-    assert in_blocks([]) == []
+    assert in_blocks([], 3) == []
 
 
 # -- bounded statements -----------------------------------------------------------------------
@@ -161,10 +157,8 @@ def test_no_statement_grows_with_classes_times_columns(
     with (
         statements() as run,
         sqlbn.fit(table, "class", learner, store=tmp_path / "m.duckdb", name="m") as model,
-        pytest.MonkeyPatch.context() as patch,
+        limited(scoring_lookups=200, step_lookups=100),
     ):
-        patch.setattr(statement_size, "MOST_LOOKUPS", 200)
-        patch.setattr(statement_size, "LOOKUPS", 100)
         scored = model.predict(table)
     assert scored.num_columns == columns + 1 + 1 + classes
     longest = max(len(re.findall(r"\.l_\d+", sql)) for sql in run if "MACRO" not in sql)
@@ -193,10 +187,9 @@ def test_many_columns_are_looked_at_in_blocks() -> None:
 
 def test_a_macro_that_would_be_planned_for_minutes_says_what_to_do(tmp_path: Path) -> None:
     table, store = table_of(3, 6), tmp_path / "m.duckdb"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statement_size, "SQL_LOOKUPS", 1)
-        with pytest.warns(SqlbnWarning, match=r"no macro `predict`.*`sqlbn.predict`"):
-            sqlbn.fit(table, "class", "nb", store=store, name="big").close()
+    few = Limits(macro_lookups=1)
+    with pytest.warns(SqlbnWarning, match=r"no macro `predict`.*`sqlbn.predict`"):
+        sqlbn.fit(table, "class", "nb", store=store, name="big", limits=few).close()
     sqlbn.fit(table, "class", "nb", store=store, name="small").close()
     with duckdb.connect() as con:
         con.execute(f"ATTACH '{store}' AS m (READ_ONLY)")
@@ -211,10 +204,9 @@ def test_a_macro_that_would_be_planned_for_minutes_says_what_to_do(tmp_path: Pat
 def test_the_macro_with_many_classes_keeps_its_joins_as_written(tmp_path: Path) -> None:
     """20 inner joins of 450 columns are put into another order for minutes."""
     table, store = table_of(3, 6), tmp_path / "m.duckdb"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(statement_size, "MOST_LOOKUPS", 1)
-        with sqlbn.fit(table, "class", "nb", store=store, name="m") as model:
-            wanted = model.predict(table).to_pylist()
+    few = Limits(scoring_lookups=1)
+    with sqlbn.fit(table, "class", "nb", store=store, name="m", limits=few) as model:
+        wanted = model.predict(table).to_pylist()
     with duckdb.connect() as con:
         con.execute(f"ATTACH '{store}' AS s (READ_ONLY)")
         con.register("mine", table)

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
+from sqlbn.api.model import Model
 from sqlbn.errors import ExportError, NetworkError, OptionError
 from sqlbn.exporting.formats import export_pieces
 from sqlbn.exporting.script import probability_columns
 from sqlbn.exporting.targets import TARGETS
-from sqlbn.model import Model
 
 sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed (sqlbn[export])")
 
@@ -98,7 +98,7 @@ def test_bif(fitted: dict[str, Model], tmp_path: Path) -> None:
 def test_every_dialect_reads_its_script(dialect: str, name: str, fitted: dict[str, Model]) -> None:
     model = fitted[name]
     options = {"dialect": dialect, "table": "new_rows", "view": "scored"}
-    pieces = list(export_pieces(model._draft, model.spec, "sql", name, options))
+    pieces = list(export_pieces(model._workspace, model.spec, "sql", name, options))
     inserts = [piece for piece in pieces if piece.startswith("INSERT")]
     others = [piece for piece in pieces if not piece.startswith("INSERT")]
     script = "".join([*others[:-1], min(inserts, key=len), others[-1]])
@@ -142,7 +142,7 @@ def test_texts_are_compared_letter_by_letter(fitted: dict[str, Model]) -> None:
     [
         ({"dialect": "klingon"}, "dialect='klingon': choose duckdb, spark"),
         ({"format": "xml"}, "format='xml': choose sql, json, bif, pmml"),
-        ({"format": "json", "dialect": "spark"}, "dialect goes with format='sql'"),
+        ({"format": "json", "dialect": "spark"}, "dialect requires format='sql'"),
         ({"table": "a; DROP TABLE b"}, "no name of a table"),
         ({"table": "a JOIN b"}, "no name of a table"),
         ({"table": "read_parquet('x')"}, "no table, but a function"),

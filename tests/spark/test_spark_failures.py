@@ -95,13 +95,13 @@ def test_nothing_is_left_behind(spark: SparkSession, fruit_file: str, tmp_path: 
         rows = engine.row_engine.persist("SELECT 1 AS a UNION ALL SELECT 2", "numbers")
         assert engine.row_engine.rows(f"SELECT sum(a) FROM {rows.relation}") == [(3,)]
         assert len(list(kept.rglob("*.parquet"))) > 0
-        own = engine.row_engine.session  # type: ignore[attr-defined]
+        own = engine.row_engine.spark  # type: ignore[attr-defined]
     assert list(kept.iterdir()) == []
     with Session(Settings(engine="spark", session=spark)) as engine:
         rows = engine.row_engine.persist("SELECT 1 AS a", "numbers")
         assert engine.row_engine.rows(f"SELECT a FROM {rows.relation}") == [(1,)]
         assert set(spark.sparkContext._jsc.getPersistentRDDs()) > before
-        other = engine.row_engine.session  # type: ignore[attr-defined]
+        other = engine.row_engine.spark  # type: ignore[attr-defined]
     assert set(spark.sparkContext._jsc.getPersistentRDDs()) == before
     for session in (spark, own, other):
         assert [t.name for t in session.catalog.listTables() if "sqlbn" in t.name] == []

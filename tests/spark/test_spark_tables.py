@@ -186,7 +186,7 @@ def test_the_source_of_the_cluster_comes_first(
         rows = pa.table({"told": ["by files"]})
         delta.write_deltalake(folder, rows, mode="overwrite")
     with Session(Settings(engine="spark", session=spark)) as engine:
-        engine.row_engine.session.dataSource.register(Delta)  # type: ignore[attr-defined]
+        engine.row_engine.spark.dataSource.register(Delta)  # type: ignore[attr-defined]
         for version, asked in ((1, str(folder)), (0, f"delta:{folder}@0")):
             source = open_source(engine, asked)
             told = f"file://{folder} at {version}"

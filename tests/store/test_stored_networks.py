@@ -29,7 +29,7 @@ from sqlbn.store.spec import read_spec
 
 
 def network(model: sqlbn.Model) -> Network:
-    return network_of(model._draft, model.spec)
+    return network_of(model._workspace, model.spec)
 
 
 def states_of(model: sqlbn.Model, rows: pa.Table) -> list[dict[str, str] | None]:
@@ -37,9 +37,9 @@ def states_of(model: sqlbn.Model, rows: pa.Table) -> list[dict[str, str] | None]
     spec, found = model.spec, network(model)
     books = [spec.books[i] for i in spec.selected]
     codes = [code_sql(book, column_sql("i", book.name)) for book in books]
-    view = model._engine.register(rows)
-    coded = model._engine.rows(f"SELECT {', '.join(['0', *codes])} FROM {view} AS i")
-    model._engine.unregister(view)
+    view = model._session.register(rows)
+    coded = model._session.rows(f"SELECT {', '.join(['0', *codes])} FROM {view} AS i")
+    model._session.unregister(view)
     answer: list[dict[str, str] | None] = []
     for row in coded:
         pairs = list(zip(books, row[1:], strict=True))
@@ -179,8 +179,8 @@ def joint(model: reference.Model, row: reference.Row) -> float:
 
 
 def likelihood(model: sqlbn.Model, rows: pa.Table) -> Any:
-    source = open_source(model._engine, rows)
-    return model_likelihood(model._draft, model.spec, source, Progress())
+    source = open_source(model._session, rows)
+    return model_likelihood(model._workspace, model.spec, source, Progress())
 
 
 @pytest.mark.parametrize("limit", [None, 1, 20])
@@ -228,7 +228,7 @@ def unsupervised(fruit: pa.Table, path: Path) -> None:
         missing="value",
         order="schema",
     ) as model:
-        engine, workspace = model._engine, model._draft
+        engine, workspace = model._session, model._workspace
         engine.execute(f"UPDATE {workspace.table('meta')} SET value = '' WHERE key = 'target'")
         model._spec = read_spec(workspace)
         model.save(path, "no class", replace=True)

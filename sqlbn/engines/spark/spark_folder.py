@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import TYPE_CHECKING
 
-from sqlbn.engines.spark.spark_sql import quoted, text
+from sqlbn.engines.dialects import SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,8 +32,8 @@ class ClusterFolder:
             frame.write.parquet(f"{self._folder}/{name}")
             return self._spark.read.parquet(f"{self._folder}/{name}")
         if not self._begun:
-            place = text(self._folder)
-            self._spark.sql(f"CREATE DATABASE {quoted(self._database)} LOCATION {place}")
+            place = SPARK.text(self._folder)
+            self._spark.sql(f"CREATE DATABASE {SPARK.identifier(self._database)} LOCATION {place}")
             self._begun = True
         frame.write.format("parquet").saveAsTable(self._table(name))
         return self._spark.table(self._table(name))
@@ -53,10 +53,10 @@ class ClusterFolder:
         if self._database is None:
             self._delete(self._folder)
         else:
-            self._spark.sql(f"DROP DATABASE IF EXISTS {quoted(self._database)} CASCADE")
+            self._spark.sql(f"DROP DATABASE IF EXISTS {SPARK.identifier(self._database)} CASCADE")
 
     def _table(self, name: str) -> str:
-        return f"{quoted(str(self._database))}.{quoted(name)}"
+        return f"{SPARK.identifier(str(self._database))}.{SPARK.identifier(name)}"
 
     def _delete(self, folder: str) -> None:
         """Through whatever file system it is: a bare path belongs to the cluster's default one."""

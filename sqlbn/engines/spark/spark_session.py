@@ -14,25 +14,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.engines.settings import Settings, memory_bytes
-from sqlbn.errors import EngineError, OptionError
+from sqlbn.errors import EngineError, OptionError, opt
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-_SECONDS = 10.0
 _CONNECT_PORT = 15002
 _PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
 
 
-def check_reachable(master: str) -> None:
-    """An error where no server of a master answers at all."""
+def check_reachable(master: str, seconds: float) -> None:
+    """An error where no server of a master answers at all in so many seconds."""
     places = addresses(master)
-    if not places or any(map(_answers, places)):
+    if not places or any(_answers(place, seconds) for place in places):
         return
     listed = " nor at ".join(f"{host}:{port}" for host, port in places)
     raise EngineError(
-        f"--master {_without_token(master)}: nobody answers at {listed}; "
+        f"{opt('master', _without_token(master))}: nobody answers at {listed}; "
         "check the address, and whether Spark is running"
     )
 
@@ -55,8 +54,8 @@ def addresses(master: str) -> list[tuple[str, int]]:
     return places
 
 
-def _answers(place: tuple[str, int]) -> bool:
-    with contextlib.suppress(OSError), socket.create_connection(place, timeout=_SECONDS):
+def _answers(place: tuple[str, int], seconds: float) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(place, timeout=seconds):
         return True
     return False
 
@@ -83,7 +82,7 @@ def open_session(settings: Settings) -> SparkSession:
         return _adopted(settings.session)
     master = settings.master or local_master(settings)
     given = dict(pair.split("=", 1) for pair in settings.spark_conf)
-    check_reachable(master)
+    check_reachable(master, settings.limits.spark_answer_seconds)
     _hush()
     if master.startswith("sc://"):
         return _connected(master, given)
@@ -114,7 +113,7 @@ def _check_installed() -> None:
     try:
         import pyspark  # noqa: F401
     except ImportError:
-        raise OptionError(f"--engine spark needs PySpark; {_REMEDY}") from None
+        raise OptionError(f"{opt('engine', 'spark')} needs PySpark; {_REMEDY}") from None
 
 
 def _launch_conf(settings: Settings, master: str) -> dict[str, str]:
@@ -147,12 +146,14 @@ def _classic(master: str, conf: dict[str, str]) -> SparkSession:
     running = SparkSession.getActiveSession()
     if running is not None and running.sparkContext.master != master:
         raise OptionError(
-            f"--master {master}: this process already runs Spark on {running.sparkContext.master}; "
-            "stop that session first, or use its master"
+            f"this process already runs Spark on {running.sparkContext.master}; "
+            "stop that session first, or use its master",
+            master=master,
         )
     if running is None and shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         raise OptionError(
-            "--engine spark needs Java 17 or later on this machine, or a server to --master sc://…"
+            f"{opt('engine', 'spark')} needs Java 17 or later on this machine, or a server to "
+            f"{opt('master', 'sc://…')}"
         )
     builder = SparkSession.builder.appName("sqlbn").master(master)
     for key, value in conf.items():
@@ -196,4 +197,4 @@ def _silent_launch() -> Iterator[None]:
 
 def _refused(where: str, error: Exception) -> EngineError:
     line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return EngineError(f"--master {where}: Spark cannot be reached: {line[:300]}")
+    return EngineError(f"{opt('master', where)}: Spark cannot be reached: {line[:300]}")

@@ -16,17 +16,11 @@ import numpy.typing as npt
 
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
-from sqlbn.engines import limits as statement_size
 from sqlbn.engines.limits import in_blocks
-from sqlbn.errors import OutOfMemoryError
+from sqlbn.errors import OutOfMemoryError, opt
 from sqlbn.kinds.compiler import TIE
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.losses import (
-    LEAST_PROBABILITY,
-    Loss,
-    finished,
-    matthews,
-)
+from sqlbn.kinds.losses import LEAST_PROBABILITY, Loss, finished, matthews
 
 Array = npt.NDArray[Any]
 
@@ -93,14 +87,14 @@ def suits_arrays(encoded: Encoded) -> bool:
     return encoded.rows * encoded.cards[-1] * max(encoded.n_attributes, 1) <= _MOST_ESTIMATES
 
 
-def needs_arrays(encoded: Encoded, joins_at_once: int) -> bool:
+def needs_arrays(session: Session, encoded: Encoded) -> bool:
     """Whether classes are too many for queries, which have an expression for each and attribute.
 
     The more rows, the less planning matters: both take some 6 ns an estimate, but queries 2 ms and
     more to plan a class and attribute (300 classes, 3 attributes: 8 s), and have all threads.
     """
-    asked = encoded.cards[-1] * min(encoded.n_attributes, joins_at_once)
-    least, most = statement_size.LOO_LOOKUPS
+    asked = encoded.cards[-1] * min(encoded.n_attributes, session.row_engine.joins_at_once)
+    least, most = session.limits.loo_lookups
     return asked > min(max(least, encoded.rows // 40), most)
 
 
@@ -110,8 +104,9 @@ def check_memory(session: Session, encoded: Encoded, families: Mapping[int, Sequ
     if needed > _MEMORY_SHARE * session.memory_bytes:
         raise OutOfMemoryError(
             f"leave-one-out of {encoded.rows:,} rows with {encoded.cards[-1]:,} classes takes "
-            f"{needed / 2**30:.1f} GB: use nb or kdb (--learner), a smaller --kmax, fewer rows "
-            "(--where), or put rare classes together (--query)"
+            f"{needed / 2**30:.1f} GB: use nb or kdb ({opt('learner')}), a smaller "
+            f"{opt('kmax')}, fewer rows "
+            f"({opt('where')}), or put rare classes together ({opt('query')})"
         )
 
 
