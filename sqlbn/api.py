@@ -37,9 +37,9 @@ from sqlbn.model import Model
 from sqlbn.options import ROWS, FitOptions, fit_options
 from sqlbn.pipeline import Pattern, learn
 from sqlbn.store import open_store
-from sqlbn.store.damage import meta_problem
+from sqlbn.store.meta import decoded_meta, meta_problem
 from sqlbn.store.saving import as_folder, check_not_read, store_model
-from sqlbn.store.spec import decoded_meta, read_spec
+from sqlbn.store.spec import read_spec
 from sqlbn.updates.changes import Change
 from sqlbn.updates.operations import change_stored, merge_stored
 from sqlbn.updates.stored_model import options_of

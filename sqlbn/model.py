@@ -28,7 +28,8 @@ from sqlbn.kinds.unseen import Unseen, count_unseen
 from sqlbn.lists import as_list, names_in
 from sqlbn.options import checked_rows
 from sqlbn.store import open_store
-from sqlbn.store.spec import ModelSpec, decoded_meta
+from sqlbn.store.meta import decoded_meta
+from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.shape import Shape
 from sqlbn.updates.changes import Change, Changed, merge
 from sqlbn.updates.operations import change_rows
@@ -45,7 +46,7 @@ class Model:
     """
 
     def __init__(self, session: Session, workspace: Workspace, spec: ModelSpec) -> None:
-        self._session, self._draft, self._spec = session, workspace, spec
+        self._session, self._workspace, self._spec = session, workspace, spec
         self._unseen = Unseen(0, {})
 
     # -- what it is ----------------------------------------------------------------------------
@@ -93,12 +94,12 @@ class Model:
     @property
     def encoding(self) -> Encoding:
         """How values become codes, for other rows to follow."""
-        return encoding_of(self._draft, self._spec)
+        return encoding_of(self._workspace, self._spec)
 
     @property
     def variables(self) -> pa.Table:
         """`attribute, kind, n_rows_present, n_missing, parts, level, cost, null_cost, …`."""
-        if "variables" not in self._draft.names():
+        if "variables" not in self._workspace.names():
             raise StoreError(
                 "the model has no table 'variables': it was made by an earlier sqlbn; fit it again"
             )
@@ -107,19 +108,19 @@ class Model:
     @property
     def shape(self) -> Shape:
         """Order, parents and used attributes."""
-        return shape_of(self._draft, self._spec)
+        return shape_of(self._workspace, self._spec)
 
     @property
     def terms(self) -> pa.Table | None:
         """`attribute, parents, weight`: the parent sets of a collection; None for other models."""
-        if "terms" not in self._draft.names():
+        if "terms" not in self._workspace.names():
             return None
         return self._table("terms", "rowid")
 
     @property
     def loocv(self) -> pa.Table | None:
         """`k, n_attributes, loss, value`: the leave-one-out surface of a selective learner."""
-        if "loocv" not in self._draft.names():
+        if "loocv" not in self._workspace.names():
             return None
         return self._table("loocv", "loss, k, n_attributes")
 
@@ -129,17 +130,17 @@ class Model:
 
         How the parents were decided on, by a search or with a bound; None where all rows tell.
         """
-        if "decisions" not in self._draft.names():
+        if "decisions" not in self._workspace.names():
             return None
         return self._table("decisions", "step")
 
     def cpt(self, attribute: str) -> pa.Table:
         """The conditional probability table of an attribute, with decoded values."""
         position = self._spec.position(attribute)
-        return self._session.arrow(self._spec.cpt_sql(position, self._draft.prefix))
+        return self._session.arrow(self._spec.cpt_sql(position, self._workspace.prefix))
 
     def _table(self, name: str, order: str) -> pa.Table:
-        return self._session.arrow(f"FROM {self._draft.table(name)} ORDER BY {order}")
+        return self._session.arrow(f"FROM {self._workspace.table(name)} ORDER BY {order}")
 
     def __repr__(self) -> str:
         learner, target = self._spec.meta["learner"], self._spec.target.name
@@ -246,8 +247,8 @@ class Model:
         session, row_engine = self._session, self._session.row_engine
         source, hidden = scorable(self._spec, source, exclude)
         order = ordering(source, order_by)
-        scorer = self._spec.scorer(self._draft.prefix, source.columns, row_engine.dialect)
-        self._unseen = count_unseen(session, self._spec, scorer, source)
+        scorer = self._spec.scorer(self._workspace.prefix, source.columns, row_engine.dialect)
+        self._unseen = count_unseen(row_engine, self._spec, scorer, source)
         if strict:
             self._unseen.refuse()
         if row_engine.keeps_order and is_large(scorer, session.limits):
@@ -283,7 +284,7 @@ class Model:
         )
         spec = self._spec
         chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
-        result = evaluate_source(self._draft, spec, source, weight, ranking, chosen)
+        result = evaluate_source(self._workspace, spec, source, weight, ranking, chosen)
         require_judged(result, self.target)
         return result
 
@@ -311,8 +312,8 @@ class Model:
         """The tables in another engine."""
         workspace = Workspace(session)
         try:
-            for name in self._draft.names():
-                rows = self._session.arrow(f"FROM {self._draft.table(name)}")
+            for name in self._workspace.names():
+                rows = self._session.arrow(f"FROM {self._workspace.table(name)}")
                 view = session.register(rows)
                 session.execute(f"CREATE TABLE {workspace.table(name)} AS FROM {view}")
                 session.unregister(view)
@@ -322,11 +323,11 @@ class Model:
 
     @property
     def _living(self) -> StoredModel:
-        return StoredModel(self._draft, self._spec)
+        return StoredModel(self._workspace, self._spec)
 
     def _replace(self, changed: Changed) -> Change:
-        self._draft.drop()
-        self._draft, self._spec, change = changed
+        self._workspace.drop()
+        self._workspace, self._spec, change = changed
         return change
 
     def export(
@@ -344,7 +345,7 @@ class Model:
         from sqlbn.exporting.formats import export_pieces, write_pieces
 
         name = name or self._spec.meta.get("name") or "model"
-        pieces = export_pieces(self._draft, self._spec, format, name, options)
+        pieces = export_pieces(self._workspace, self._spec, format, name, options)
         if out is None:
             return "".join(pieces)
         write_pieces(pieces, Path(out))
@@ -352,7 +353,7 @@ class Model:
 
     def save(self, store: str | Path, name: str, replace: bool = False) -> None:
         """Write the model into a store file, in one transaction."""
-        open_store(store).save(self._draft, self._spec, name, replace)
+        open_store(store).save(self._workspace, self._spec, name, replace)
 
     def close(self) -> None:
         """Free what the model holds: memory and scratch files."""

@@ -30,9 +30,10 @@ from sqlbn.kinds.losses import Loss
 from sqlbn.kinds.product.fit_product import fit_network, fit_product, fit_weighed
 from sqlbn.learners.base import Learner
 from sqlbn.options import FitOptions
-from sqlbn.store.description import fit_meta, variables_of, write_variables
 from sqlbn.store.history import start_history
-from sqlbn.store.spec import ModelSpec, read_spec, write_meta
+from sqlbn.store.meta import fit_meta, write_meta
+from sqlbn.store.spec import ModelSpec, read_spec
+from sqlbn.store.stored_variables import variables_of, write_variables
 from sqlbn.structure.shape import Shape
 
 

@@ -21,7 +21,9 @@ import typer.testing
 import sqlbn
 
 # Helpers with assertions of their own, which should say what they found.
-pytest.register_assert_rewrite("random_tables", "ande_cases", "collection_cases")
+pytest.register_assert_rewrite(
+    "random_tables", "ande_cases", "collection_cases", "loo_cases", "update_cases"
+)
 
 pytest_plugins = ["spark_fixtures"]
 

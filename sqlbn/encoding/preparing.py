@@ -26,7 +26,6 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
 from sqlbn.options import FitOptions
-from sqlbn.store.spec import probability_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -257,6 +256,19 @@ def write_classes(workspace: Workspace, classes: Sequence[tuple[str, float]]) ->
             for i, ((name, n), column) in enumerate(zip(classes, columns, strict=True))
         ],
     )
+
+
+def probability_names(classes: Sequence[str]) -> list[str]:
+    """`p_<class>` for each class; the engine ignores case, so 'a' and 'A' need different names."""
+    taken: set[str] = set()
+    found = []
+    for name in classes:
+        column = f"p_{name}".replace("\x00", "␀")  # no name can hold a NUL
+        while column.lower() in taken:
+            column += "_"
+        taken.add(column.lower())
+        found.append(column)
+    return found
 
 
 def encode_rows(

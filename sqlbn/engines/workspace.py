@@ -45,9 +45,13 @@ class Workspace:
         self, name: str, rows: Sequence[Sequence[Any]], types: Mapping[str, str] | None = None
     ) -> None:
         """A new table with these rows."""
+        self.create(name, types=types)
+        self.insert(name, rows)
+
+    def insert(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
+        """More rows into a table."""
         import pyarrow as pa
 
-        self.create(name, types=types)
         if not rows:
             return
         arrays = [pa.array(list(values)) for values in zip(*rows, strict=True)]
@@ -56,6 +60,19 @@ class Workspace:
             self.session.execute(f"INSERT INTO {self.table(name)} SELECT * FROM {view}")
         finally:
             self.session.unregister(view)
+
+    def copy(self, name: str, relation: str) -> None:
+        """A new table with the columns and rows of a quoted one, or of a query in brackets."""
+        self.session.execute(f"CREATE TABLE {self.table(name)} AS FROM {relation}")
+
+    def remove(self, *names: str) -> None:
+        """Drop some tables."""
+        for name in names:
+            self.session.execute(f"DROP TABLE {self.table(name)}")
+
+    def columns(self, name: str) -> dict[str, str]:
+        """The columns of a table and their types."""
+        return dict(self.session.columns(self.table(name)))
 
     def read(
         self, name: str, *columns: str, order: Sequence[str] = (), where: str | None = None

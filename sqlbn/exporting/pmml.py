@@ -67,7 +67,7 @@ class _Writer:
     """Writes one model."""
 
     def __init__(self, workspace: Workspace, spec: ModelSpec) -> None:
-        self._draft, self._spec = workspace, spec
+        self._workspace, self._spec = workspace, spec
         self._used = spec.scorer(None).used
         self._books = spec.scored_books
         names = {book.name for book in spec.books} | {spec.target.name}
@@ -75,12 +75,14 @@ class _Writer:
         self._weights = self._read_weights()
 
     def _read_weights(self) -> dict[int, float]:
-        columns = {name for name, _ in self._draft.session.columns(self._draft.table("attributes"))}
+        columns = {
+            name for name, _ in self._workspace.session.columns(self._workspace.table("attributes"))
+        }
         if "weight" not in columns:  # of early models, which count in full
             return {}
         return dict(
-            self._draft.session.rows(
-                f"SELECT position, weight FROM {self._draft.table('attributes')} "
+            self._workspace.session.rows(
+                f"SELECT position, weight FROM {self._workspace.table('attributes')} "
                 "WHERE weight IS NOT NULL"
             )
         )
@@ -137,8 +139,8 @@ class _Writer:
         if book.kind == "numeric":
             content = _element("Discretize", _bins(book), field=book.name, **common)
         else:
-            rows = self._draft.session.rows(
-                f"SELECT value, code FROM {self._draft.table('categories')} "
+            rows = self._workspace.session.rows(
+                f"SELECT value, code FROM {self._workspace.table('categories')} "
                 f"WHERE attribute = {literal(book.name)} AND value IS NOT NULL ORDER BY code, value"
             )
             listed = "".join(
@@ -160,7 +162,7 @@ class _Writer:
 
     def _table(self, v: int) -> Array:
         """P(value | parents, class), scaled, with a last value that has the rest."""
-        logs = family_logs(self._draft, self._spec, v) * self._weights.get(v, 1.0)
+        logs = family_logs(self._workspace, self._spec, v) * self._weights.get(v, 1.0)
         found = np.exp(logs)
         found /= found.sum(axis=0).max()
         rest = np.maximum(1.0 - found.sum(axis=0, keepdims=True), 0.0)

@@ -121,7 +121,7 @@ class Script:
         view: str | None = None,
     ) -> None:
         spec.require_class()
-        self._draft, self._spec, self._target, self._view = workspace, spec, target, view
+        self._workspace, self._spec, self._target, self._view = workspace, spec, target, view
         self._prefix = table_prefix(name)
         self._translator = Translator(target, table, self._table_name)
         self._scorer = self._make_scorer(tuple(key))
@@ -173,7 +173,7 @@ class Script:
 
     def _tables(self) -> Iterator[tuple[str, str]]:
         """The model's tables under the names that queries have for them, and queries for both."""
-        spec, workspace, scorer = self._spec, self._draft, self._scorer
+        spec, workspace, scorer = self._spec, self._workspace, self._scorer
         for factor in _tables_of(scorer.factors):
             yield factor, f"FROM {workspace.table(factor)}"
         if spec.supers is not None:
@@ -201,7 +201,7 @@ class Script:
 
     def _table(self, stored: str, rows: str) -> Iterator[str]:
         write, name = self._translator, self._translator.name(self._table_name(stored))
-        columns = self._draft.session.columns(f"({rows})")
+        columns = self._workspace.session.columns(f"({rows})")
         listed = ", ".join(f"{write.name(column)} {write.type(kind)}" for column, kind in columns)
         yield f"\nCREATE TABLE {name} ({listed}){self._target.table_end};\n"
         into = f"INSERT INTO {name} ({', '.join(write.name(column) for column, _ in columns)})"
@@ -217,7 +217,7 @@ class Script:
             yield _insert(into, chunk)
 
     def _values(self, rows: str) -> Iterator[str]:
-        with self._draft.session.batches(rows) as reader:
+        with self._workspace.session.batches(rows) as reader:
             for batch in reader:
                 columns = [map(self._value, column.to_pylist()) for column in batch.columns]
                 for row in zip(*columns, strict=True):

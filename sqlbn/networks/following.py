@@ -31,8 +31,9 @@ from sqlbn.search.search_options import SearchOptions
 from sqlbn.search.window import FollowedGraph
 from sqlbn.store import open_store
 from sqlbn.store.history import stream_label
+from sqlbn.store.meta import add_meta
 from sqlbn.store.saving import check_not_read, store_model
-from sqlbn.store.spec import ModelSpec, add_meta, read_spec
+from sqlbn.store.spec import ModelSpec, read_spec
 from sqlbn.structure.shape import Shape, Structure
 from sqlbn.updates.stored_model import encoding_of
 from sqlbn.updates.stream import batches, used_source

@@ -77,7 +77,7 @@ class _Reader:
     """Reads a model's tables once; what it had to divide is told at the end."""
 
     def __init__(self, workspace: Workspace, spec: ModelSpec) -> None:
-        self._draft, self._spec, self._smoothing = workspace, spec, spec.smoothing
+        self._workspace, self._spec, self._smoothing = workspace, spec, spec.smoothing
         self._target = spec.target.name if spec.has_class else ""
         self._codes = {i: self._values(i) for i in spec.selected}
         self._divided: list[str] = []
@@ -114,8 +114,8 @@ class _Reader:
         book = self._spec.books[position]
         table, column = labels_of(book)
         known = dict(
-            self._draft.session.rows(
-                f"SELECT code, {column} FROM {self._draft.table(table)} "
+            self._workspace.session.rows(
+                f"SELECT code, {column} FROM {self._workspace.table(table)} "
                 f"WHERE attribute = {literal(book.name)} AND {column} IS NOT NULL"
             )
         )
@@ -143,7 +143,7 @@ class _Reader:
     def _table(self, position: int) -> Array:
         """P(x | class, parents), in the order class, parents, value."""
         family = (position, *self._spec.parents[position])
-        logs = family_logs(self._draft, self._spec, position)
+        logs = family_logs(self._workspace, self._spec, position)
         kept = logs[np.ix_(*(self._codes[v] for v in family), range(logs.shape[-1]))]
         axes = range(kept.ndim)
         table: Array = np.exp(np.transpose(kept, [axes[-1], *axes[1:-1], 0]))

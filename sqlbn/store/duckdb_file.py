@@ -18,9 +18,10 @@ from sqlbn.errors import (
     StoreBusyError,
     StoreError,
 )
+from sqlbn.schema import REQUIRED
 from sqlbn.store.condition import check_file, explained, is_busy
 from sqlbn.store.damage import model_label
-from sqlbn.store.spec import TABLES, ModelSpec
+from sqlbn.store.spec import ModelSpec
 from sqlbn.store.sql_objects import (
     HELPERS,
     helper_schema,
@@ -194,7 +195,7 @@ class StoreFile:
         if name not in names:
             listed = ", ".join(map(repr, names)) or "no model"
             raise StoreError(f"{str(self.path)!r} has no model {name!r}; it holds {listed}")
-        missing = set(TABLES) - set(_tables(session, catalog, name))
+        missing = set(REQUIRED) - set(_tables(session, catalog, name))
         if missing:
             raise StoreError(
                 f"the model {name!r} in {str(self.path)!r} lacks the table {sorted(missing)[0]!r}; "

@@ -20,8 +20,9 @@ from sqlbn.engines import Session
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnError, StoreError
+from sqlbn.schema import REQUIRED
 from sqlbn.store.damage import model_label
-from sqlbn.store.spec import TABLES, ModelSpec
+from sqlbn.store.spec import ModelSpec
 from sqlbn.text import is_remote
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class StoreFolder:
         with self._files() as (files, root):
             place = self._current(files, root, name)
             tables = {unquote(_last(f)[: -len(".parquet")]): f for f in _parquet(files, place)}
-            missing = set(TABLES) - set(tables)
+            missing = set(REQUIRED) - set(tables)
             if missing:
                 raise StoreError(
                     f"the model {name!r} in {self.path!r} lacks the table "

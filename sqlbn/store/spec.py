@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from sqlbn.data.csv_types import Trained
 from sqlbn.data.no_target import NO_CLASS
@@ -28,54 +26,8 @@ from sqlbn.kinds.collection.collected import Collected, read_collected
 from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.estimates import Smoothing, log_prior
 from sqlbn.kinds.product.factors import Factor
-from sqlbn.store.damage import (
-    check_tables,
-    damaged_by,
-    is_later,
-    read_meta,
-)
-
-# Text by nature: a column may be called 1 and a model 2024.
-_TEXT = {
-    "name", "target", "target_type", "weight", "where", "source", "superparent", "created_at",
-    "sqlbn", "duckdb", "python", "dialect", "learner", "backoff", "estimate", "missing",
-}  # fmt: skip
-
-
-def decoded_meta(meta: Mapping[str, str]) -> dict[str, Any]:
-    """Every value as what it was before it was stored.
-
-    >>> decoded_meta({"name": "2024", "rows": "300", "options": '{"k": 2}'})
-    {'name': '2024', 'rows': 300, 'options': {'k': 2}}
-    """
-    return {key: value if key in _TEXT else _decoded(value) for key, value in meta.items()}
-
-
-def _decoded(value: str | None) -> Any:
-    try:
-        return json.loads(value) if value is not None else None
-    except (ValueError, RecursionError):
-        return value
-
-
-# Raised when the meaning of a stored table changes; a newer file is refused, an older one migrated.
-# 2: estimates and missing values as options; margins and history.
-# 3: categories may share a code, as groups.
-# 4: tables may have nothing to say of unseen values.
-FORMAT = 4
-
-TABLES = (
-    "meta",
-    "classes",
-    "attributes",
-    "cuts",
-    "categories",
-    "parents",
-    "cmi",
-    "counts",
-    "families",
-    "factors",
-)
+from sqlbn.store.damage import check_tables, damaged_by
+from sqlbn.store.meta import FORMAT, is_later, read_meta
 
 
 @dataclass(frozen=True)
@@ -247,21 +199,8 @@ def cpt_columns(
     return found
 
 
-def probability_names(classes: Sequence[str]) -> list[str]:
-    """`p_<class>` for each class; the engine ignores case, so 'a' and 'A' need different names."""
-    taken: set[str] = set()
-    found = []
-    for name in classes:
-        column = f"p_{name}".replace("\x00", "␀")  # no name can hold a NUL
-        while column.lower() in taken:
-            column += "_"
-        taken.add(column.lower())
-        found.append(column)
-    return found
-
-
 def read_spec(workspace: Workspace) -> ModelSpec:
-    """The spec of the model in a draft's tables; what cannot be one is refused."""
+    """The spec of the model in a workspace's tables; what cannot be one is refused."""
     try:
         check_tables(workspace)
         spec = _read_spec(workspace)
@@ -277,14 +216,13 @@ def read_spec(workspace: Workspace) -> ModelSpec:
 
 
 def _read_spec(workspace: Workspace) -> ModelSpec:
-    session, table = workspace.session, workspace.table
     meta = read_meta(workspace)
     if is_later(meta):
         raise StoreError(
             f"the model was written by sqlbn {meta.get('sqlbn')} in format {meta['format']}; "
             f"this program reads up to {FORMAT}: upgrade sqlbn"
         )
-    classes = session.rows(f'SELECT class, n, "column" FROM {table("classes")} ORDER BY code')
+    classes = workspace.read("classes", "class", "n", "column", order=["code"])
     names = tuple(str(row[0]) for row in classes)
     books, factors, smoothing = (
         _read_books(workspace),
@@ -302,8 +240,8 @@ def _read_spec(workspace: Workspace) -> ModelSpec:
         books=books,
         selected=tuple(
             int(row[0])
-            for row in session.rows(
-                f"SELECT position FROM {table('attributes')} WHERE selected ORDER BY position"
+            for row in workspace.read(
+                "attributes", "position", order=["position"], where="selected"
             )
         ),
         parents=_read_parents(workspace),
@@ -315,17 +253,13 @@ def _read_spec(workspace: Workspace) -> ModelSpec:
 
 
 def _read_books(workspace: Workspace) -> tuple[Codebook, ...]:
-    rows, table = workspace.session.rows, workspace.table
     cuts: dict[str, list[float]] = {}
-    for name, upper in rows(
-        f"SELECT attribute, upper FROM {table('cuts')} "
-        "WHERE upper IS NOT NULL ORDER BY attribute, code"
+    for name, upper in workspace.read(
+        "cuts", "attribute", "upper", order=("attribute", "code"), where="upper IS NOT NULL"
     ):
         cuts.setdefault(name, []).append(upper)
-    listed = rows(
-        "SELECT attribute, kind, n_values, type, missing_code "
-        f"FROM {table('attributes')} ORDER BY position"
-    )
+    columns = ("attribute", "kind", "n_values", "type", "missing_code")
+    listed = workspace.read("attributes", *columns, order=["position"])
     books = []
     for name, kind, n_values, sql_type, missing in listed:
         # The upper bound of the last interval is infinity, not a cut.
@@ -342,9 +276,14 @@ def _read_empty(
     if not numeric or "margins" not in workspace.names():
         return {}
     seen: dict[int, set[int]] = {i: set() for i in numeric}
+    positions = ", ".join(map(str, numeric))
     for position, code in workspace.session.rows(
-        f"SELECT DISTINCT position, key::BIGINT // {n_classes} FROM {workspace.table('margins')} "
-        f"WHERE position IN ({', '.join(map(str, numeric))}) AND n > 0"
+        render(
+            "store/seen_codes",
+            margins=workspace.table("margins"),
+            positions=positions,
+            classes=n_classes,
+        )
     ):
         seen[position].add(code)
     lost = {i: set(range(len(books[i].cuts) + 1)) - seen[i] for i in numeric}
@@ -352,38 +291,20 @@ def _read_empty(
 
 
 def _read_parents(workspace: Workspace) -> tuple[tuple[int, ...], ...]:
-    positions = dict(
-        workspace.session.rows(f"SELECT attribute, position FROM {workspace.table('attributes')}")
-    )
+    positions = dict(workspace.read("attributes", "attribute", "position"))
     parents: list[list[int]] = [[] for _ in positions]
-    for attribute, parent in workspace.session.rows(
-        f"SELECT attribute, parent FROM {workspace.table('parents')} ORDER BY attribute, rank"
+    for attribute, parent in workspace.read(
+        "parents", "attribute", "parent", order=("attribute", "rank")
     ):
         parents[positions[attribute]].append(positions[parent])
     return tuple(tuple(p) for p in parents)
 
 
 def _read_factors(workspace: Workspace) -> tuple[Factor, ...]:
+    columns = ("factor", "role", "level", "variables", "members")
     return tuple(
         Factor(int(number), role, tuple(map(int, variables)), tuple(map(int, members)), int(level))
-        for number, role, level, variables, members in workspace.session.rows(
-            "SELECT factor, role, level, variables, members "
-            f"FROM {workspace.table('factors')} ORDER BY factor"
+        for number, role, level, variables, members in workspace.read(
+            "factors", *columns, order=["factor"]
         )
     )
-
-
-def write_meta(workspace: Workspace, meta: dict[str, Any]) -> None:
-    """The draft's `meta`; anything that is not text or a number is written as JSON."""
-    workspace.create("meta")
-    add_meta(workspace, meta)
-
-
-def add_meta(workspace: Workspace, meta: dict[str, Any]) -> None:
-    """More of the same."""
-    rows = [
-        (key, value if isinstance(value, str) else json.dumps(value, default=str))
-        for key, value in meta.items()
-    ]
-    listed = ", ".join(f"({literal(key)}, {literal(value)})" for key, value in rows)
-    workspace.session.execute(f"INSERT INTO {workspace.table('meta')} VALUES {listed}")

@@ -16,7 +16,6 @@ from sqlbn.encoding.preparing import Prepared, encode_rows, prepare_like
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, SourceError, StoreError
-from sqlbn.store.description import program_meta, variables_of, write_variables
 from sqlbn.store.history import (
     FILES,
     HISTORY,
@@ -31,7 +30,9 @@ from sqlbn.store.history import (
     moment,
     write_history,
 )
-from sqlbn.store.spec import ModelSpec, read_spec, write_meta
+from sqlbn.store.meta import program_meta, write_meta
+from sqlbn.store.spec import ModelSpec, read_spec
+from sqlbn.store.stored_variables import variables_of, write_variables
 from sqlbn.updates.joined_codebooks import (
     Array,
     Books,

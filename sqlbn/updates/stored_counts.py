@@ -38,7 +38,7 @@ class StoredCounts:
     """All counts of a model: those it scores with, and the margins its structure comes from."""
 
     def __init__(self, workspace: Workspace, class_variable: int) -> None:
-        self._draft, self._class_variable = workspace, class_variable
+        self._workspace, self._class_variable = workspace, class_variable
         self._families: dict[frozenset[int], list[StoredFamily]] = {}
         self._columns: dict[str, dict[str, Array]] = {}
         for table, described in TABLES:
@@ -47,8 +47,8 @@ class StoredCounts:
 
     def _described(self, table: str, described: str) -> list[StoredFamily]:
         axes: dict[int, list[tuple[int, int]]] = {}
-        for position, variable, radix in self._draft.session.rows(
-            f"SELECT position, variable, radix FROM {self._draft.table(described)} "
+        for position, variable, radix in self._workspace.session.rows(
+            f"SELECT position, variable, radix FROM {self._workspace.table(described)} "
             "ORDER BY position, axis"
         ):
             number = self._class_variable if variable is None else variable
@@ -97,7 +97,7 @@ class StoredCounts:
     def _read(self, table: str) -> dict[str, Array]:
         """A table of counts, sorted by position, read once."""
         if table not in self._columns:
-            session, name = self._draft.session, self._draft.table(table)
+            session, name = self._workspace.session, self._workspace.table(table)
             wide = session.row(f"SELECT max(key) > {2**62} FROM {name}")[0]
             # Keys past 64 bits do not fit an array of numbers; Python's own do.
             key = "key::VARCHAR" if wide else "key::BIGINT"
@@ -154,16 +154,16 @@ class RowsPart:
     """Encoded rows: whatever is asked is counted."""
 
     def __init__(self, workspace: Workspace, encoded: Encoded) -> None:
-        self._draft, self._encoded = workspace, encoded
+        self._workspace, self._encoded = workspace, encoded
 
     def covers(self, family: Family) -> bool:
         return True
 
     def pour(self, counts: FamilyCounts, raw: str) -> None:
-        table = self._draft.session.fresh_name("rows")
+        table = self._workspace.session.fresh_name("rows")
         as_sets = isinstance(counts, SubsetCounts)
-        found = count_again(self._draft, self._encoded, counts.families, as_sets, table)
-        session = self._draft.session
+        found = count_again(self._workspace, self._encoded, counts.families, as_sets, table)
+        session = self._workspace.session
         session.execute(f"INSERT INTO {raw} SELECT position, key, n FROM {found.table}")
         session.execute(f"DROP TABLE {found.table}")
 

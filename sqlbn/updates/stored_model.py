@@ -18,7 +18,6 @@ from sqlbn.kinds.collection.collected import read_terms
 from sqlbn.learners import LEARNERS, make_learner
 from sqlbn.options import FitOptions
 from sqlbn.store.damage import damaged_by
-from sqlbn.store.description import read_elementary
 from sqlbn.store.history import (
     FILES,
     HISTORY,
@@ -26,6 +25,7 @@ from sqlbn.store.history import (
     read_history,
 )
 from sqlbn.store.spec import ModelSpec
+from sqlbn.store.stored_variables import read_elementary
 from sqlbn.structure.information import Matrix
 from sqlbn.structure.shape import Shape, Structure
 from sqlbn.updates.joined_codebooks import Books

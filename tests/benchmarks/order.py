@@ -70,7 +70,7 @@ def check(rows: pa.Table, folder: Path, learner: str, threads: int) -> None:
             )
         engine = model._session
         source = open_source(engine, str(file))
-        scorer = model.spec.scorer(model._draft.prefix, source.columns)
+        scorer = model.spec.scorer(model._workspace.prefix, source.columns)
         both = [scoring_statement(scorer, source, in_order=ordered) for ordered in (True, False)]
         with engine.joins_as_written():
             sorted_, mixed = (timed(lambda sql=sql: engine.arrow(sql)) for sql in both)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import reference
 from conftest import Run
-from test_living_properties import contents
+from update_cases import contents
 
 import sqlbn
 from sqlbn.encoding.learn_codebooks import Discretisation, candidates
@@ -72,7 +72,7 @@ def fit(table: Any, **options: Any) -> Any:
 
 def trials(model: Any) -> list[dict[str, Any]]:
     names = ("encoding", "rows", "codes", "loss", "value", "chosen")
-    rows = model._session.rows(f"FROM {model._draft.table('encodings')}")
+    rows = model._session.rows(f"FROM {model._workspace.table('encodings')}")
     return [dict(zip(names, row, strict=True)) for row in rows]
 
 

@@ -67,7 +67,7 @@ def books(model: Any) -> dict[str, Any]:
 def groups_in(model: Any, name: str) -> list[set[str | None]]:
     """The values of an attribute that share a code, in the order of codes."""
     found: dict[int, set[str | None]] = {}
-    table = model._draft.table("categories")
+    table = model._workspace.table("categories")
     for code, value in model._session.rows(
         f"SELECT code, value FROM {table} WHERE attribute = '{name}' ORDER BY code"
     ):
@@ -78,7 +78,8 @@ def groups_in(model: Any, name: str) -> list[set[str | None]]:
 def contents(model: Any) -> dict[str, list[str]]:
     names = ("attributes", "categories", "cuts", "groups", "variables", "counts", "classes")
     return {
-        n: sorted(map(repr, model._session.rows(f"FROM {model._draft.table(n)}"))) for n in names
+        n: sorted(map(repr, model._session.rows(f"FROM {model._workspace.table(n)}")))
+        for n in names
     }
 
 
@@ -155,11 +156,13 @@ def test_what_tells_nothing_is_left_out_and_listed() -> None:
         for name in ("noise", "word"):
             assert (rows[name]["level"], rows[name]["parts"], rows[name]["used"]) == (0, 1, False)
         assert rows["fever"]["used"]
-        assert set(model._session.rows(f"SELECT attribute FROM {model._draft.table('categories')}"))
+        assert set(
+            model._session.rows(f"SELECT attribute FROM {model._workspace.table('categories')}")
+        )
         assert "word" not in {
             r[0]
             for r in model._session.rows(
-                f"SELECT attribute FROM {model._draft.table('categories')}"
+                f"SELECT attribute FROM {model._workspace.table('categories')}"
             )
         }
     with fit(table, "modl", keep=["noise", "word"]) as model:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from random_tables import Case, as_if_large, cases, examples
-from test_living_properties import (
+from update_cases import (
     Rows,
     apply,
     changes,
@@ -47,7 +47,7 @@ def live(case: Case, seed: int) -> None:
     with sqlbn.fit(table(case, inside), "y", **case.options) as model:
         before = {b.name: b.cuts for b in model.spec.books}
         # What was left out is known to the first fit alone, and to updates without a row.
-        model._session.execute(f"DELETE FROM {model._draft.table('variables')} WHERE NOT used")
+        model._session.execute(f"DELETE FROM {model._workspace.table('variables')} WHERE NOT used")
         for action, batch in changes(rng, case, inside):
             change = getattr(model, action)(table(case, batch))
             apply(inside, action, batch)
@@ -116,7 +116,7 @@ KNOWN = {"red": "apple", "pink": "apple", "green": "pear", "olive": "pear"}
 
 def groups(model: Any) -> list[tuple[int, str]]:
     return model._session.rows(
-        f"SELECT code, value FROM {model._draft.table('categories')} ORDER BY code, value"
+        f"SELECT code, value FROM {model._workspace.table('categories')} ORDER BY code, value"
     )
 
 

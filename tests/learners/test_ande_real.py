@@ -12,7 +12,7 @@ import random_tables
 import reference
 import reference_ande
 from ande_cases import answers, by_ande, meaning
-from test_shared_golden import LONG, QUICK, golden, split
+from golden_sets import LONG, QUICK, golden, split
 
 import sqlbn
 

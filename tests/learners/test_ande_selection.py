@@ -26,6 +26,7 @@ from ande_cases import (
 )
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from loo_cases import is_clear, loocv
 from random_tables import (
     WEIGHT,
     Case,
@@ -33,8 +34,6 @@ from random_tables import (
     examples,
 )
 from reference_ande import Ande
-from test_loo_surface import loocv
-from test_selection import is_clear
 
 import sqlbn
 

@@ -29,11 +29,11 @@ from collection_cases import (
     same_model,
     weighted,
 )
+from collection_tables import GAPS, XOR, sum_of_networks
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_tables import WEIGHT, Case, as_if_large, examples, learn
 from reference_collections import Collection
-from test_reference_collections import GAPS, XOR, sum_of_networks
 
 import sqlbn
 

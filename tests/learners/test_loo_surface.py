@@ -3,113 +3,27 @@
 Random tables come from random_tables.py; SQLBN_SOAK works here too.
 """
 
-import random
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from __future__ import annotations
+
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 import reference
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from limited import limited
-from random_tables import TARGET, WEIGHT, Case, as_if_large, cases, examples, rounds_the_same
+from loo_cases import REPORTED, forced, loocv, same_surface, selections
+from random_tables import TARGET, WEIGHT, Case, as_if_large, examples
 
 import sqlbn
-from sqlbn.engines.duckdb_rows import DuckDBRows
 from sqlbn.kinds.losses import LEAST_PROBABILITY
 
-TOLERANCE = 1e-10
 WIDE_TOLERANCE = 1e-9
-# What one pass reports.
-REPORTED = {
-    "rmse": {"rmse"},
-    "zero_one": {"rmse", "zero_one"},
-    "log_loss": {"rmse", "log_loss"},
-    "brier": {"rmse", "brier"},
-    "mcc": {"rmse", "zero_one", "mcc"},
-}
-MANY_CLASSES = 14
 
 
 # ---- random tables with a selection to make
-
-
-def with_column(case: Case, name: str, kind: pa.DataType, values: Any) -> Case:
-    """The case with other values in a column of the training rows."""
-    place = case.schema.get_field_index(name)
-    return replace(
-        case,
-        schema=case.schema.set(place, pa.field(name, kind)),
-        train=[{**r, name: v} for r, v in zip(case.train, values, strict=True)],
-        new=[{**r, name: None if name == TARGET else 1} for r in case.new],
-    )
-
-
-@st.composite
-def selections(draw: st.DrawFn) -> Case:
-    case = draw(cases())
-    rng = random.Random(draw(st.integers(0, 2**32)))
-    asked: dict[str, Any] = {key: v for key, v in case.options.items() if key != "k"}
-    asked |= {
-        "learner": "skdb",
-        "kmax": rng.randint(0, 4),
-        "select": rng.choice(("both", "both", "attributes", "k")),
-        "loss": rng.choice(reference.LOSSES),
-    }
-    if rng.random() < 0.3:
-        asked["keep"] = case.attributes
-    case = replace(case, options=asked)
-    size = len(case.train)
-    if rng.random() < 0.15:
-        case = with_column(case, TARGET, pa.int64(), rng.choices(range(MANY_CLASSES), k=size))
-    if "weight" in asked and rng.random() < 0.3:
-        case = with_column(case, WEIGHT, pa.int64(), [1] * size)
-    if "weight" in asked and rng.random() < 0.3:
-        asked["weight_kind"] = "importance"
-    return case
-
-
-def kdb_reference(case: Case) -> reference.Model:
-    """The reference's KDB with k = kmax of the same rows."""
-    options = {key: v for key, v in case.options.items() if key not in ("kmax", "select", "loss")}
-    options |= {"learner": "kdb", "k": case.options["kmax"]}
-    return reference.fit(case.train, case.attributes, TARGET, **options)
-
-
-def learn(case: Case, **more: Any) -> sqlbn.Model:
-    return sqlbn.fit(case.train_table, target=TARGET, **{**case.options, **more})
-
-
-def loocv(model: sqlbn.Model) -> dict[str, dict[tuple[int, int], float]]:
-    """For each loss the value of every (k', number of attributes); each cell is there once."""
-    table = model._draft.table("loocv")
-    found: dict[str, dict[tuple[int, int], float]] = {}
-    for k, n, loss, value in model._session.rows(
-        f"SELECT k, n_attributes, loss, value FROM {table}"
-    ):
-        cells = found.setdefault(loss, {})
-        assert (k, n) not in cells
-        cells[k, n] = value
-    return found
-
-
-def same_surface(case: Case) -> None:
-    ref = kdb_reference(case)
-    assume(rounds_the_same(ref))
-    kmax = case.options["kmax"]
-    wanted = reference.loocv_surfaces(ref, kmax)
-    with learn(case) as model:
-        got = loocv(model)
-    assert set(got) == REPORTED[case.options["loss"]]
-    ks = [kmax] if case.options["select"] == "attributes" else range(kmax + 1)
-    for loss, cells in got.items():
-        assert set(cells) == {(k, n) for k in ks for n in range(len(ref.order) + 1)}
-        for (k, n), value in cells.items():
-            assert value == pytest.approx(wanted[loss][k][n], rel=0, abs=TOLERANCE), (loss, k, n)
 
 
 @examples(70)
@@ -119,23 +33,6 @@ def test_every_cell_is_that_of_retraining(case: Case) -> None:
 
 
 # ---- the ways of large and wide tables
-
-
-@contextmanager
-def forced(**limits: Any) -> Iterator[None]:
-    """Internals of the third pass with other limits: dense_most, memory_share, joins_at_once, …"""
-    tables = ("dense_most", "memory_share")
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
-        for name, value in limits.items():
-            if name == "joins_at_once":
-                stack.enter_context(limited(joins_at_once=value))
-                continue
-            if name == "joins_once":  # as Spark does
-                patch.setattr(DuckDBRows, name, value)
-                continue
-            module = "product_loo_tables" if name in tables else "product_loo"
-            patch.setattr(f"sqlbn.kinds.product.{module}._{name.upper()}", value)
-        yield
 
 
 WAYS: dict[str, dict[str, Any]] = {
@@ -181,7 +78,7 @@ def test_nothing_is_left_behind(fruit: pa.Table) -> None:
         with forced(**way), sqlbn.fit(fruit, "kind", "skdb", kmax=2) as model:
             tables = {
                 t for (t,) in model._session.rows("SELECT table_name FROM duckdb_tables()")
-            } - set(model._draft.names())
+            } - set(model._workspace.names())
             assert tables == set()
 
 

@@ -1,22 +1,22 @@
 """The brute force of collections by hand, by enumeration of networks, and against reference.py."""
 
+from __future__ import annotations
+
 import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import pytest
 import reference
 import reference_collections as rc
 from collection_cases import EARLIER, are_clear, by_collections, collections, made, refer
+from collection_tables import GAPS, XOR, F, sum_of_networks
 from hypothesis import given
 from random_tables import TARGET, WEIGHT, Case, examples
 from reference_collections import Collection
-
-F = Fraction  # hand-made fractions are many
 
 
 def gives(case: Case, wanted: Sequence[Sequence[Any]]) -> None:
@@ -32,9 +32,6 @@ def named(ref: Collection) -> dict[str, list[str]]:
 
 
 # ---- by hand
-
-# p three times, q twice. Values: s is a or b, t is c or d.
-GAPS = [("a", "c", "p"), ("a", "d", "p"), ("b", "d", "q"), (None, "d", "q"), ("b", None, "p")]
 
 
 def test_fanc_with_missing_and_unseen_values() -> None:
@@ -156,8 +153,6 @@ def test_laplace_of_naive_bayes() -> None:
 
 
 # ---- structure
-
-XOR = [(x, z, "pq"[x != z]) for x in "01" for z in "01"]
 
 
 def test_parent_sets_of_each_architecture() -> None:
@@ -304,21 +299,6 @@ def test_no_forest_scores_higher_than_fan(seed: int, score: str) -> None:
 
 
 # ---- a collection is the sum over its networks
-
-
-def sum_of_networks(ref: Collection, rows: Sequence[Any]) -> list[list[F]]:
-    """The paper's equation 1: each network by itself, their joint probabilities added up."""
-    answer = []
-    for row in rows:
-        total = [F(0)] * len(ref.classes)
-        for choice in product(*ref.terms.values()):
-            network = replace(
-                ref, terms={i: (term,) for i, term in zip(ref.terms, choice, strict=True)}
-            )
-            part = rc.joint(network, rc.tally(network), network.known(row))
-            total = [p + q for p, q in zip(total, part, strict=True)]
-        answer.append(reference.normalised(total))
-    return answer
 
 
 @pytest.mark.parametrize(

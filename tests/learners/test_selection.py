@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import reference
+from golden_sets import LONG, QUICK, golden, split
 from hypothesis import assume, given
+from loo_cases import forced, is_clear, kdb_reference, learn, loocv, selections
 from random_tables import (
     TARGET,
     WEIGHT,
@@ -22,8 +24,6 @@ from random_tables import (
     same_losses,
     same_predictions,
 )
-from test_loo_surface import forced, kdb_reference, learn, loocv, selections
-from test_shared_golden import LONG, QUICK, golden, split
 
 import sqlbn
 from sqlbn.errors import ColumnError, OptionError
@@ -31,8 +31,6 @@ from sqlbn.structure.shape import Choice, choose
 
 SURFACE = 1e-9
 TEST_LOSSES = 1e-9
-# What sqlbn may lose in a loss before it rounds it.
-ROUNDING = 1e-14
 
 # ---- the choice
 
@@ -70,15 +68,6 @@ def test_the_largest_correlation_is_chosen() -> None:
     assert choose(lines, [0, 1], "k", larger_is_better=True) == Choice(k=0, n_attributes=2)
     below = surface([0.0, -0.4], [-0.0, -0.3])
     assert choose(below, [0, 1], "both", larger_is_better=True) == Choice(k=0, n_attributes=0)
-
-
-def is_clear(wanted: list[list[float]], case: Case) -> bool:
-    """Whether rounding is the same with the error of a sum for all losses near the best."""
-    loss, select = case.options["loss"], case.options["select"]
-    k, n = reference.choose(wanted, select, loss)
-    near = [v for line in wanted for v in line if abs(v - wanted[k][n]) < 1e-11]
-    low, high = ([round(v + e, reference.DECIMALS) for v in near] for e in (-ROUNDING, ROUNDING))
-    return low == high
 
 
 def restricted(case: Case, names: list[str], k: int) -> Case:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import Run
 from reference_snb import Data, search
-from test_living_properties import same_tables
+from update_cases import same_tables
 
 import sqlbn
 from sqlbn.structure.variable_selection import Selected, select_variables
@@ -53,7 +53,7 @@ def weights_of(model: Any) -> dict[str, float]:
 def code_of(model: Any, position: int, value: Any) -> int:
     """The code of a value by the model's own tables; the number of codes where it is unseen."""
     row = model.attributes.to_pylist()[position]
-    workspace, rows = model._draft, model._session.rows
+    workspace, rows = model._workspace, model._session.rows
     if value is None:
         return row["n_values"] if row["missing_code"] is None else row["missing_code"]
     if row["kind"] == "numeric":
@@ -80,7 +80,7 @@ def table_of(model: Any, position: int) -> list[list[float]]:
     gone = row["missing_code"] if model.meta["missing"] == "ignore" else None
     counts = np.zeros((n_values + 1, n_classes))
     for key, n in model._session.rows(
-        f"SELECT key, n FROM {model._draft.table('counts')} WHERE position = {position}"
+        f"SELECT key, n FROM {model._workspace.table('counts')} WHERE position = {position}"
     ):
         counts[key // n_classes, key % n_classes] = n
     if gone is not None:

@@ -92,7 +92,7 @@ def test_the_last_model_is_that_of_the_last_window(
         for row in model.attributes.to_pylist():
             seen = last[row["attribute"]].value_counts().to_pylist()
             counts = model._session.rows(
-                f"SELECT value, n FROM {model._draft.table('categories')} "
+                f"SELECT value, n FROM {model._workspace.table('categories')} "
                 f"WHERE attribute = '{row['attribute']}'"
             )
             assert dict(counts) == {s["values"]: s["counts"] for s in seen}

@@ -14,8 +14,8 @@ import pytest
 import reference_networks as ref
 from hypothesis import given
 from hypothesis import strategies as st
+from network_cases import asia
 from random_tables import as_if_large, examples
-from test_inference import asia
 
 import sqlbn
 from sqlbn.errors import ColumnError, NoRowsError, SqlbnWarning

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from conftest import Run
-from test_inference import asia
+from network_cases import asia
 from typer.testing import CliRunner
 
 import sqlbn

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import reference
 from conftest import Run
-from test_loo_surface import loocv
+from loo_cases import loocv
 
 import sqlbn
 from sqlbn.errors import OptionError
@@ -98,7 +98,7 @@ def test_encodings_are_compared_by_the_rule_of_prediction(
         auto = {"discretise": "auto", "encodings": ["ef:2", "ef:3", "modl"], **how}
         with sqlbn.fit(data, "y", **auto) as model:
             told = model._session.rows(
-                f"SELECT value FROM {model._draft.table('encodings')} WHERE encoding = 'ef:2'"
+                f"SELECT value FROM {model._workspace.table('encodings')} WHERE encoding = 'ef:2'"
             )
         values.append(told[0][0])
         wanted = reference.loocv_surface(ref, 1, "rmse")[1][-1]

@@ -35,7 +35,7 @@ def trials(table: pa.Table, encodings: list[str]) -> list[dict[str, Any]]:
     names = ("encoding", "rows", "codes", "loss", "value", "chosen")
     options = {"learner": "nb", "discretise": "auto", "encodings": encodings, "threads": 1}
     with sqlbn.fit(table, "y", **options) as model:
-        found = model._session.rows(f"FROM {model._draft.table('encodings')}")
+        found = model._session.rows(f"FROM {model._workspace.table('encodings')}")
     return [dict(zip(names, row, strict=True)) for row in found]
 
 

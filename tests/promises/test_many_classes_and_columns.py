@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from limited import limited
+from loo_cases import REPORTED, loocv, same_surface, selections
 from random_tables import (
     Case,
     as_if_large,
@@ -28,7 +28,6 @@ from random_tables import (
     same_losses,
     same_predictions,
 )
-from test_loo_surface import REPORTED, loocv, same_surface, selections
 
 import sqlbn
 from sqlbn.engines.limits import Limits, added, in_blocks
@@ -124,7 +123,7 @@ def test_the_same_predictions_in_the_same_order(fruit: pa.Table, learner: str) -
             assert model.evaluate(fruit).losses == pytest.approx(losses, abs=1e-12)
             last = model.predict(rows, exclude=["kind"], order_by=["width"])
         left = model._session.rows("SELECT table_name FROM duckdb_tables() ORDER BY ALL")
-        assert {name for (name,) in left} == set(model._draft.names())
+        assert {name for (name,) in left} == set(model._workspace.names())
     assert got.column_names == wanted.column_names
     assert "kind" not in last.column_names
     for name in got.column_names:

@@ -306,7 +306,7 @@ def test_trials_in_memory_leave_out_by_the_same_rule() -> None:
                 patch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", 0)
             asked: dict[str, Any] = {"discretise": "auto", "encodings": "ef:3,ef:30"}
             with sqlbn.fit(TRAIN, "y", "kdb", k=1, **asked) as model:
-                table = model._draft.table("encodings")
+                table = model._workspace.table("encodings")
                 found.append(model._session.rows(f"SELECT encoding, value FROM {table} ORDER BY 1"))
     assert [name for name, _ in found[0]] == [name for name, _ in found[1]]
     for (_, a), (_, b) in zip(*found, strict=True):

@@ -16,7 +16,7 @@ import pytest
 import reference
 import reference_ande
 from conftest import Run
-from test_loo_surface import loocv
+from loo_cases import loocv
 
 import sqlbn
 from sqlbn.errors import ColumnError, OptionError, StoreError
@@ -125,7 +125,7 @@ def test_trials_in_arrays_are_those_in_the_database(
         monkeypatch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", most)
         options = {"weight": "w", "weight_kind": kind, "backoff": backoff, "keep": NAMES}
         with sqlbn.fit(table(7, weights), "y", **how, **options) as model:
-            values = f"SELECT value FROM {model._draft.table('encodings')}"
+            values = f"SELECT value FROM {model._workspace.table('encodings')}"
             found.append([value for (value,) in model._session.rows(values)])
     assert found[0] == pytest.approx(found[1], abs=1e-12)
 

@@ -98,7 +98,7 @@ def test_bif(fitted: dict[str, Model], tmp_path: Path) -> None:
 def test_every_dialect_reads_its_script(dialect: str, name: str, fitted: dict[str, Model]) -> None:
     model = fitted[name]
     options = {"dialect": dialect, "table": "new_rows", "view": "scored"}
-    pieces = list(export_pieces(model._draft, model.spec, "sql", name, options))
+    pieces = list(export_pieces(model._workspace, model.spec, "sql", name, options))
     inserts = [piece for piece in pieces if piece.startswith("INSERT")]
     others = [piece for piece in pieces if not piece.startswith("INSERT")]
     script = "".join([*others[:-1], min(inserts, key=len), others[-1]])

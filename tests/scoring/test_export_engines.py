@@ -105,7 +105,7 @@ def test_spark(train: pa.Table, new: pa.Table, spark: SparkSession) -> None:
 def _run_on_spark(spark: SparkSession, model: Model, name: str) -> dict[int, list[Any]]:
     """Statement by statement; the last one is the query."""
     options = {"dialect": "spark", "table": "new_rows", "key": ["id"]}
-    _, *statements = export_pieces(model._draft, model.spec, "sql", f"out_{name}", options)
+    _, *statements = export_pieces(model._workspace, model.spec, "sql", f"out_{name}", options)
     for statement in statements[:-1]:
         spark.sql(statement.rstrip(";\n"))
     rows = spark.sql(statements[-1].rstrip(";\n")).collect()

@@ -83,10 +83,10 @@ def both(data: Any, learner: str | None, **options: Any) -> Iterator[tuple[Model
 
 def assert_same(one: Model, other: Model) -> None:
     """Every table of two models has the same rows."""
-    names, others = one._draft.names(), other._draft.names()
+    names, others = one._workspace.names(), other._workspace.names()
     assert names == others
     for name in names:
-        mine, theirs = (m._session.arrow(f"FROM {m._draft.table(name)}") for m in (one, other))
+        mine, theirs = (m._session.arrow(f"FROM {m._workspace.table(name)}") for m in (one, other))
         if name == "meta":
             assert _meta(mine) == _meta(theirs)
         else:

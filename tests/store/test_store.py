@@ -165,13 +165,13 @@ def test_a_failing_first_save_leaves_no_file(
 SLOW_SAVE = """
 import sys, time
 import sqlbn
-import sqlbn.store.file
+import sqlbn.store.duckdb_file
 
 def stop(*_):
     print("saving", flush=True)
     time.sleep(60)
 
-sqlbn.store.file.write_face = stop
+sqlbn.store.duckdb_file.write_face = stop
 data, store = sys.argv[1:]
 sqlbn.fit(data, "kind", "kdb", k=1, store=store, name="fruit", replace=True, columns=["colour"])
 """
@@ -218,7 +218,7 @@ time.sleep(60)
 SLOW_FIT = """
 import sys, time
 import sqlbn
-from sqlbn.ways import products
+from sqlbn.kinds.product import fit_product as products
 
 learn_rest = products.count_information
 def slow(*words):

@@ -47,10 +47,10 @@ def test_wide_keys_come_back_whole(tmp_path: Path) -> None:
     options = {"k": 7, "keep": list(columns), "exclude": []}
     with api.fit(table, "y", "kdb", store=tmp_path / "m.duckdb", name="m", **options) as model:
         expected = model.predict(table)
-        kinds = dict(model._session.columns(model._draft.table("counts")))
+        kinds = dict(model._session.columns(model._workspace.table("counts")))
     api.fit(table, "y", "kdb", store_table=str(tmp_path / "lake"), name="m", **options).close()
     with api.load(tmp_path / "lake", "m") as model:
-        assert dict(model._session.columns(model._draft.table("counts"))) == kinds
+        assert dict(model._session.columns(model._workspace.table("counts"))) == kinds
         assert kinds["key"] == "HUGEINT"
         assert model.predict(table).equals(expected)
 
@@ -117,4 +117,4 @@ def test_an_older_version_is_refused(tmp_path: Path, table: pa.Table) -> None:
     with api.fit(table, "y", "nb", store_table=lake, name="m") as model:
         model.save(lake + "/", "m", replace=True)
         with pytest.raises(StoreError, match="changed by somebody else"):
-            StoreFolder(lake).save(model._draft, model.spec, "m", True, instead_of=1)
+            StoreFolder(lake).save(model._workspace, model.spec, "m", True, instead_of=1)

@@ -29,7 +29,7 @@ from sqlbn.store.spec import read_spec
 
 
 def network(model: sqlbn.Model) -> Network:
-    return network_of(model._draft, model.spec)
+    return network_of(model._workspace, model.spec)
 
 
 def states_of(model: sqlbn.Model, rows: pa.Table) -> list[dict[str, str] | None]:
@@ -180,7 +180,7 @@ def joint(model: reference.Model, row: reference.Row) -> float:
 
 def likelihood(model: sqlbn.Model, rows: pa.Table) -> Any:
     source = open_source(model._session, rows)
-    return model_likelihood(model._draft, model.spec, source, Progress())
+    return model_likelihood(model._workspace, model.spec, source, Progress())
 
 
 @pytest.mark.parametrize("limit", [None, 1, 20])
@@ -228,7 +228,7 @@ def unsupervised(fruit: pa.Table, path: Path) -> None:
         missing="value",
         order="schema",
     ) as model:
-        engine, workspace = model._session, model._draft
+        engine, workspace = model._session, model._workspace
         engine.execute(f"UPDATE {workspace.table('meta')} SET value = '' WHERE key = 'target'")
         model._spec = read_spec(workspace)
         model.save(path, "no class", replace=True)

@@ -13,6 +13,7 @@ import random_tables
 import reference
 import reference_ande
 from hypothesis import strategies as st
+from loo_cases import MANY_CLASSES, with_column
 from random_tables import (
     ROUNDING,
     TARGET,
@@ -25,7 +26,6 @@ from random_tables import (
     some,
 )
 from reference_ande import Ande
-from test_loo_surface import MANY_CLASSES, with_column
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "": {},

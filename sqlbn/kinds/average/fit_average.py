@@ -35,8 +35,8 @@ from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.first_pass import Fitted, Job, count_information
 from sqlbn.kinds.losses import Loss
 from sqlbn.kinds.product.selection import chosen_loss, fixed_average_loss, select_average
+from sqlbn.kinds.structure_tables import write_structure
 from sqlbn.learners.base import Averaging
-from sqlbn.store.description import write_structure
 from sqlbn.structure.information import Information, joint_mi
 from sqlbn.structure.shape import Shape, Structure
 

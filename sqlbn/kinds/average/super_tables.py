@@ -71,7 +71,7 @@ class SuperTables:
     def __init__(self, averaged: Averaged, supers: SuperParents) -> None:
         counts, m = averaged.counts, averaged.m
         self._counts, self._supers, self._kept, self._m = counts, supers, averaged.kept, m
-        self._draft, self._cards = counts.workspace, counts.encoded.cards
+        self._workspace, self._cards = counts.workspace, counts.encoded.cards
         self._total = float(sum(averaged.class_counts))
         self._n_classes = len(averaged.class_counts)
         self._turns = _turns(averaged, supers)
@@ -94,7 +94,7 @@ class SuperTables:
                 self._make_complete(factor)
             else:
                 self._make_sparse(factor)
-        write_factors(self._draft, factors)
+        write_factors(self._workspace, factors)
 
     def _plan(self) -> list[Factor]:
         """Attributes in groups that share a table; large ones alone and only where seen."""
@@ -149,7 +149,7 @@ class SuperTables:
             columns |= by_class("b", -self._divisors)
         keys = np.concatenate([t.keys for t in self._turns])
         columns = without_gaps(keys, columns, self._supers.n_keys)
-        self._draft.session.create_table(self._draft.table(SUPER_TABLE), columns)
+        self._workspace.session.create_table(self._workspace.table(SUPER_TABLE), columns)
 
     def _logs(self, attribute: int) -> Array:
         """ln P(value | super parent's value, class), for all seen values of all super parents."""
@@ -176,8 +176,8 @@ class SuperTables:
             total += self._logs(attribute).reshape(self._n_values, *shape, self._n_classes)
         flat = total.reshape(-1, self._n_classes)
         columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
-        self._draft.session.create_table(
-            self._draft.table(factor.table), columns | by_class("l", flat)
+        self._workspace.session.create_table(
+            self._workspace.table(factor.table), columns | by_class("l", flat)
         )
 
     def _make_sparse(self, factor: Factor) -> None:
@@ -198,7 +198,7 @@ class SuperTables:
             logs.append(np.log(cells.counts + share) - self._divisors[numbers])
         columns: dict[str, Array] = {"key": np.concatenate(keys).astype(np.int64)}
         columns |= by_class("l", np.concatenate(logs))
-        self._draft.session.create_table(self._draft.table(factor.table), columns)
+        self._workspace.session.create_table(self._workspace.table(factor.table), columns)
 
 
 def without_gaps(

@@ -63,7 +63,7 @@ class CollectionTables:
     """Makes the tables that scoring joins, in a draft that need not be that of the counts."""
 
     def __init__(self, counted: CountedTerms, workspace: Workspace) -> None:
-        self._counted, self._draft = counted, workspace
+        self._counted, self._workspace = counted, workspace
         self._counts, self._smoothing = counted.counts, counted.smoothing
         self.plan = counted.plan()
         self._collected, self._n_classes = self.plan.collected, counted.counts.n_classes
@@ -130,8 +130,8 @@ class CollectionTables:
             "repeat": repeat,
             "unseen": unseen,
         }
-        table = self._draft.table(START_TABLE)
-        self._draft.session.create_table(table, columns | by_class("l", values))
+        table = self._workspace.table(START_TABLE)
+        self._workspace.session.create_table(table, columns | by_class("l", values))
 
     def _make_groups(self, number: int, table: Sequence[Block | None]) -> None:
         """The blocks of a table one after the other, all as long as the longest."""
@@ -144,8 +144,8 @@ class CollectionTables:
                 values[c.bases[repeat] :][: len(part), : block.cells] = part
         flat = values.reshape(-1, self._n_classes)
         columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
-        name = self._draft.table(Factor(number, "group", (), (), 0).table)
-        self._draft.session.create_table(name, columns | by_class("l", flat))
+        name = self._workspace.table(Factor(number, "group", (), (), 0).table)
+        self._workspace.session.create_table(name, columns | by_class("l", flat))
 
     def _block(self, repeat: int, block: Block) -> Array:
         """Sums of terms for the numbers of a repeat and the codes of a block's attributes."""
@@ -168,7 +168,7 @@ class CollectionTables:
     def _make_sparse(self, factor: Factor, key_type: str, offsets: Sequence[int]) -> None:
         """What was seen of the sparse terms: their cells, or the values of their parents."""
         c, classes = self._collected, range(self._n_classes)
-        self._draft.create(factor.table, types={"key": key_type}, classes=self._n_classes)
+        self._workspace.create(factor.table, types={"key": key_type}, classes=self._n_classes)
         for term, offset in zip(c.sparse, offsets, strict=False):
             number = self._counts.number_of(term.family)
             codes = self._counts.codes(number)
@@ -179,9 +179,9 @@ class CollectionTables:
                 for part in (family, term.parents)
             ]
             n_values = self._n_values[term.child]
-            self._draft.session.run(
+            self._workspace.session.run(
                 "score/collection_sparse",
-                table=self._draft.table(factor.table),
+                table=self._workspace.table(factor.table),
                 role=factor.role,
                 key=keys[0],
                 parents_key=keys[1],

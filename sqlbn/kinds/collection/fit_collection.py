@@ -27,8 +27,8 @@ from sqlbn.kinds.collection.superparent_search import most_probable
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.first_pass import Fitted, Job
 from sqlbn.kinds.product.factor_tables import write_factors
+from sqlbn.kinds.structure_tables import write_structure
 from sqlbn.learners.base import Collecting
-from sqlbn.store.description import write_structure
 from sqlbn.structure.information import Information
 from sqlbn.structure.parent_sets import (
     AUTO,

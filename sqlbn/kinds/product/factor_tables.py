@@ -66,7 +66,7 @@ class FactorTables:
         self, counts: FamilyCounts, smoothing: Smoothing, weights: Sequence[float] | None = None
     ) -> None:
         self._counts, self._smoothing, self._weights = counts, smoothing, weights
-        self._draft = counts.workspace
+        self._workspace = counts.workspace
         self._values = AttributeValues.of(counts.encoded, smoothing)
         self._slots, self._ignored = self._values.slots, self._values.ignored
         self._most = complete_values(counts.encoded.rows)
@@ -85,7 +85,7 @@ class FactorTables:
                 self._make_base(factor)
             else:
                 self._make_chain(factor)
-        write_factors(self._draft, factors)
+        write_factors(self._workspace, factors)
         return factors
 
     def _make_base(self, factor: Factor) -> None:
@@ -102,7 +102,7 @@ class FactorTables:
         columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
         for j in range(n_classes):
             columns[f"l_{j}"] = np.ascontiguousarray(flat[:, j])
-        self._draft.session.create_table(self._draft.table(factor.table), columns)
+        self._workspace.session.create_table(self._workspace.table(factor.table), columns)
 
     def single_logs(self) -> list[Array]:
         """ln P(x | y) of every attribute, parents left aside: (codes, classes)."""
@@ -145,15 +145,14 @@ class FactorTables:
             "present": self._values.present(alias),
         }
         m, share = self._smoothing.m_of(n_values), self._smoothing.share_of(n_values)
-        most = self._draft.session.limits.chain_classes
-        if n_classes > most and key_type(cells) != "HUGEINT":
-            found = self._draft.session.arrays(render("score/chain_counts", **values))
+        if n_classes > statement_size.CHAIN_CLASSES and key_type(cells) != "HUGEINT":
+            found = self._workspace.session.arrays(render("score/chain_counts", **values))
             columns = chain_columns(found, factor.role, n_classes, m, share, ignored)
-            self._draft.session.create_table(self._draft.table(factor.table), columns)
+            self._workspace.session.create_table(self._workspace.table(factor.table), columns)
             return
-        self._draft.session.run(
+        self._workspace.session.run(
             "score/chain_factor",
-            table=self._draft.table(factor.table),
+            table=self._workspace.table(factor.table),
             role=factor.role,
             classes=range(n_classes),
             m=literal(m),

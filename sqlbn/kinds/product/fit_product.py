@@ -28,10 +28,10 @@ from sqlbn.kinds.product.selection import (
     loss_in_arrays,
     select,
 )
+from sqlbn.kinds.structure_tables import write_structure
 from sqlbn.options import FitOptions
 from sqlbn.search.dependence import Decided
 from sqlbn.search.methods import search_network
-from sqlbn.store.description import write_structure
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Shape, Structure
 
