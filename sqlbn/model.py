@@ -248,7 +248,7 @@ class Model:
         source, hidden = scorable(self._spec, source, exclude)
         order = ordering(source, order_by)
         scorer = self._spec.scorer(self._workspace.prefix, source.columns, row_engine.dialect)
-        self._unseen = count_unseen(row_engine, self._spec, scorer, source)
+        self._unseen = count_unseen(session, self._spec, scorer, source)
         if strict:
             self._unseen.refuse()
         if row_engine.keeps_order and is_large(scorer, session.limits):

@@ -29,7 +29,6 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError, OptionError
 from sqlbn.frames import with_target
 from sqlbn.learners.registry import switch
-from sqlbn.starting import opened_engine
 from sqlbn.store.stored_variables import write_variables
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from limited import limited
 from loo_cases import REPORTED, loocv, same_surface, selections
 from random_tables import (
     Case,

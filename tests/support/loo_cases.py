@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 import reference
 from hypothesis import assume
 from hypothesis import strategies as st
+from limited import limited
 from random_tables import (
     TARGET,
     WEIGHT,
@@ -118,13 +119,16 @@ def same_surface(case: Case) -> None:
 def forced(**limits: Any) -> Iterator[None]:
     """Internals of the third pass with other limits: dense_most, memory_share, joins_at_once, …"""
     tables = ("dense_most", "memory_share")
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
         for name, value in limits.items():
-            if name.startswith("joins"):
+            if name == "joins_at_once":
+                stack.enter_context(limited(joins_at_once=value))
+                continue
+            if name == "joins_once":  # as Spark does
                 patch.setattr(DuckDBRows, name, value)
                 continue
-            module = "loo_tables" if name in tables else "leave_one_out"
-            patch.setattr(f"sqlbn.models.{module}._{name.upper()}", value)
+            module = "product_loo_tables" if name in tables else "product_loo"
+            patch.setattr(f"sqlbn.kinds.product.{module}._{name.upper()}", value)
         yield
 
 

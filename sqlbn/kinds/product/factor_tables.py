@@ -145,7 +145,8 @@ class FactorTables:
             "present": self._values.present(alias),
         }
         m, share = self._smoothing.m_of(n_values), self._smoothing.share_of(n_values)
-        if n_classes > statement_size.CHAIN_CLASSES and key_type(cells) != "HUGEINT":
+        most = self._workspace.session.limits.chain_classes
+        if n_classes > most and key_type(cells) != "HUGEINT":
             found = self._workspace.session.arrays(render("score/chain_counts", **values))
             columns = chain_columns(found, factor.role, n_classes, m, share, ignored)
             self._workspace.session.create_table(self._workspace.table(factor.table), columns)
