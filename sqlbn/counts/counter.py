@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.counts.cover import Block, Family, cover
+from sqlbn.counts.cover import Block, Family, cells_of, cover
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
@@ -70,11 +70,29 @@ def n_log_n(counts: Array, cells: Array | None = None) -> float:
     return math.fsum((values * np.log(values) * cells).tolist())
 
 
+class GammaSums:
+    """Sums of ln Gamma over the cells of families: BDeu, with an equivalent sample size of 1."""
+
+    def __init__(self, cards: Sequence[int]) -> None:
+        self._cards = cards
+        self.sums: dict[Family, float] = {}
+
+    def add(self, family: Family, counts: Array, cells: Array | None) -> None:
+        """Take note of a family that was counted; as an array, or as a spectrum of counts."""
+        alpha = 1 / cells_of(family, self._cards)
+        empty = math.lgamma(alpha)
+        self.sums[family] = math.fsum(
+            n * (math.lgamma(count + alpha) - empty)
+            for count, n in zip(*map(np.ndarray.tolist, spectrum(counts, cells)), strict=True)
+        )
+
+
 def plan(families: Sequence[Family], encoded: Encoded) -> list[Block]:
     """The covering plan for families of this table."""
-    # Few rows fill few cells: large arrays would be mostly zeros to sum.
-    cells = max(1 << 13, min(encoded.block_cells, 8 * encoded.rows))
-    return cover(families, encoded.cards, cells)
+    limits = encoded.limits
+    filled = limits.block_cells_per_row * encoded.rows
+    cells = max(limits.block_cells_least, min(encoded.block_cells, filled))
+    return cover(families, encoded.cards, cells, limits.block_variables)
 
 
 def block_key(block: Block, encoded: Encoded) -> str:

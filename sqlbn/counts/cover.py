@@ -19,10 +19,6 @@ from sqlbn.engines.limits import Limits
 
 Family = tuple[int, ...]
 
-BLOCK_CELLS = Limits.block_cells
-# Summing pairs out of a block of very many tiny variables costs more than another scan.
-BLOCK_VARIABLES = 12
-
 
 @dataclass(frozen=True)
 class Block:
@@ -42,8 +38,8 @@ def cells_of(variables: Sequence[int], cards: Sequence[int]) -> int:
 def cover(
     families: Sequence[Family],
     cards: Sequence[int],
-    max_cells: int = BLOCK_CELLS,
-    max_variables: int = BLOCK_VARIABLES,
+    max_cells: int = Limits.block_cells,
+    max_variables: int = Limits.block_variables,
 ) -> list[Block]:
     """Blocks that cover all families: greedy, deterministic, any size of family."""
     unique = list(dict.fromkeys(tuple(sorted(f)) for f in families))

@@ -9,30 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.counter import block_statement, counted_blocks, dense_counts
-from sqlbn.counts.cover import (
-    BLOCK_CELLS,
-    Block,
-    Family,
-    cells_of,
-)
+from sqlbn.counts.cover import Block, Family, cells_of
 from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import (
     key_type,
     packed_sql,
     strides,
     unpacked_sql,
 )
-from sqlbn.engines.sql import identifier, render
+from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
 
 Array = npt.NDArray[Any]
-
-# Families of up to so many cells are counted through an array; larger ones stay in the engine.
-ARRAY_CELLS = 1 << 21
-# Cells that are collected before they are inserted: a statement costs as much as 100,000 rows.
-INSERTED_TOGETHER = 1 << 20
-# Arrays are kept for later steps up to this share of the memory limit; else they are read again.
-_KEPT_SHARE = 0.1
 
 
 class FamilyCounts:
@@ -52,7 +41,8 @@ class FamilyCounts:
     ) -> None:
         self.workspace, self.encoded, self.families, self.name = workspace, encoded, families, table
         self._arrays: dict[int, Array] = {}
-        self._room = _KEPT_SHARE * workspace.session.memory_bytes if keeps_arrays else 0.0
+        share = workspace.session.limits.kept_counts_share if keeps_arrays else 0.0
+        self._room = share * workspace.session.memory_bytes
         cells = max((self.cells(i) for i in families), default=1)
         wide = "HUGEINT" if key_type(cells) == "HUGEINT" else "BIGINT"
         number = "USMALLINT" if max(families, default=0) < 2**16 else "UINTEGER"
@@ -63,6 +53,11 @@ class FamilyCounts:
     def table(self) -> str:
         """The quoted name of the table."""
         return self.workspace.table(self.name)
+
+    @property
+    def limits(self) -> Limits:
+        """The tuning constants of the session."""
+        return self.workspace.session.limits
 
     @property
     def n_classes(self) -> int:
@@ -104,16 +99,22 @@ class FamilyCounts:
             yield {}
 
     def _fits_array(self, position: int) -> bool:
-        cells = self.cells(position)
-        return cells <= max(BLOCK_CELLS, 2 * self.encoded.rows) and cells <= ARRAY_CELLS
+        cells, limits = self.cells(position), self.limits
+        return cells <= max(limits.block_cells, 2 * self.encoded.rows) and self._is_array(cells)
+
+    def _is_array(self, cells: int) -> bool:
+        return cells <= self.limits.array_cells
 
     def _insert_counted(self, position: int) -> None:
         session = self.workspace.session
         query = family_statement(self.families[position], self.encoded)
         with session.row_engine.collect(query) as found:
-            session.execute(
-                f"INSERT INTO {self.table} SELECT {position}, k, n FROM {found} ORDER BY k"
-            )
+            self._insert(position, found)
+
+    def _insert(self, position: int, counted: str) -> None:
+        """The rows (k, n) of a relation, as counts of a position."""
+        query = render("count/placed_counts", position=position, counted=counted)
+        self.workspace.insert_from(self.name, query)
 
     def put(self, arrays: Mapping[int, Array]) -> None:
         """Insert counts that are at hand, for several families in one statement."""
@@ -140,7 +141,7 @@ class FamilyCounts:
             )
         )
         try:
-            session.execute(f"INSERT INTO {self.table} SELECT p, k, n FROM {view}")
+            self.workspace.insert_from(self.name, render("count/arrays", arrays=view))
         finally:
             session.unregister(view)
 
@@ -178,7 +179,7 @@ class FamilyCounts:
     def cut_back(self, families: Mapping[int, Family]) -> FamilyCounts:
         """The counts of fewer attributes with fewer parents, in place of these."""
         deep = f"{self.name}_deep"
-        self.workspace.session.execute(f"ALTER TABLE {self.table} RENAME TO {identifier(deep)}")
+        self.workspace.rename(self.name, deep)
         name, self.name = self.name, deep
         result = FamilyCounts(self.workspace, self.encoded, families, name)
         for position, family in families.items():
@@ -195,10 +196,8 @@ class FamilyCounts:
                 counts=self.table,
                 position=position,
             )
-            self.workspace.session.execute(
-                f"INSERT INTO {result.table} SELECT {position}, k, n FROM ({query}) ORDER BY k"
-            )
-        self.workspace.session.execute(f"DROP TABLE {self.table}")
+            result._insert(position, f"({query})")
+        self.workspace.remove(self.name)
         return result
 
     def preload(self) -> None:
@@ -207,14 +206,12 @@ class FamilyCounts:
         for position in self.families:
             cells = self.cells(position)
             size = 8.0 * cells
-            if cells <= ARRAY_CELLS and size <= self._room:
+            if self._is_array(cells) and size <= self._room:
                 self._room -= size
                 kind = float if self.encoded.weighted else np.int64
                 wanted[position] = np.zeros(cells, kind)
-        listed = ", ".join(map(str, wanted)) or "NULL"
         found = self.workspace.session.arrays(
-            f"SELECT position, key::BIGINT AS key, n FROM {self.table} "
-            f"WHERE position IN ({listed}) ORDER BY position"
+            render("count/stored_counts", counts=self.table, positions=list(wanted))
         )
         stops = np.searchsorted(found["position"], list(wanted), side="right")
         starts = np.searchsorted(found["position"], list(wanted))
@@ -247,7 +244,7 @@ def count_families(
     waiting: dict[int, Array] = {}
     for found in counts.counted(list(families)):
         waiting |= found
-        if sum(a.size for a in waiting.values()) > INSERTED_TOGETHER:
+        if sum(a.size for a in waiting.values()) > counts.limits.inserted_together:
             counts.put(waiting)
             waiting = {}
         advance()

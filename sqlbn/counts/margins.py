@@ -6,11 +6,10 @@ They are stored with the model, so that the structure can be found again when ro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from sqlbn.counts.counter import n_log_n
+from sqlbn.counts.counter import GammaSums, n_log_n
 from sqlbn.counts.cover import Block, Family
 from sqlbn.counts.subsets import (
     Array,
@@ -22,13 +21,8 @@ from sqlbn.counts.subsets import (
 )
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.workspace import Workspace
-from sqlbn.structure.information import Information, information
-from sqlbn.structure.shape import GammaSums, Score, score_gains
 
 MARGINS = "margins"
-# Cells of pairs that are worth storing: 2^23 rows take about 60 MB in a store. More (hundreds of
-# attributes) are counted, used and forgotten, and the structure then stays as it is in an update.
-STORED_CELLS = 1 << 23
 
 
 def margin_subsets(encoded: Encoded, pairs: bool) -> list[Family]:
@@ -38,7 +32,7 @@ def margin_subsets(encoded: Encoded, pairs: bool) -> list[Family]:
 
 def are_storable(encoded: Encoded, subsets: Sequence[Family]) -> bool:
     """Whether the counts of these sets are few enough to be kept."""
-    return subset_cost(encoded, subsets).seen <= STORED_CELLS
+    return subset_cost(encoded, subsets).seen <= encoded.limits.stored_margin_cells
 
 
 def plan_margins(encoded: Encoded, pairs: bool) -> list[Block]:
@@ -49,10 +43,25 @@ def plan_margins(encoded: Encoded, pairs: bool) -> list[Block]:
 class MarginSums:
     """Sums over the cells of all margins, collected while they are counted or read."""
 
-    def __init__(self, encoded: Encoded, score: Score | None, bare_pairs: bool = False) -> None:
-        self._encoded, self._score, self.bare_pairs = encoded, score, bare_pairs
-        self._sums: dict[Family, float] = {}
-        self._gammas = GammaSums(encoded.cards) if score == "bayes" else None
+    def __init__(
+        self,
+        encoded: Encoded,
+        class_counts: Sequence[float],
+        gammas: bool = False,
+        bare_pairs: bool = False,
+    ) -> None:
+        self._encoded, self.bare_pairs = encoded, bare_pairs
+        self.cards = encoded.cards
+        self.n_log_n: dict[Family, float] = {}
+        self._gammas = GammaSums(encoded.cards) if gammas else None
+        classes = np.asarray(class_counts, float)
+        self.total = float(classes.sum())
+        self._add((encoded.class_variable,), classes, None)
+
+    @property
+    def log_gamma(self) -> dict[Family, float] | None:
+        """Sums of ln Gamma, where they were asked for."""
+        return self._gammas.sums if self._gammas is not None else None
 
     def observe(self, subset: Family, counts: Array, cells: Array | None = None) -> None:
         """The counts of a set with the class: an array, or with `cells` a spectrum of counts."""
@@ -69,21 +78,9 @@ class MarginSums:
         self._add(subset, counts, cells)
 
     def _add(self, family: Family, counts: Array, cells: Array | None) -> None:
-        self._sums[family] = n_log_n(counts, cells)
+        self.n_log_n[family] = n_log_n(counts, cells)
         if self._gammas is not None:
             self._gammas.add(family, counts, cells)
-
-    def information(self, class_counts: Sequence[float]) -> Information:
-        """MI; CMI where there are pairs; the gains of links where a score asks for them."""
-        classes = np.asarray(class_counts, float)
-        d, total = self._encoded.n_attributes, float(classes.sum())
-        self._add((self._encoded.class_variable,), classes, None)
-        info = information(self._sums, d, total)
-        if self._score is None or info.cmi is None:
-            return info
-        sums = self._gammas.sums if self._gammas is not None else self._sums
-        gains = score_gains(self._score, sums, self._encoded.cards, total)
-        return replace(info, gains=gains)
 
 
 def count_margins(
@@ -91,12 +88,13 @@ def count_margins(
     encoded: Encoded,
     pairs: bool,
     class_counts: Sequence[float],
-    score: Score | None = None,
+    gammas: bool = False,
     advance: Callable[[], None] = lambda: None,
     bare_pairs: bool = False,
-) -> tuple[SubsetCounts, Information]:
-    """One pass over the rows: the margins in the draft's table, and what they tell."""
-    subsets, sums = margin_subsets(encoded, pairs), MarginSums(encoded, score, bare_pairs)
+) -> tuple[SubsetCounts, MarginSums]:
+    """One pass over the rows: the margins in a table of the workspace, and their sums."""
+    subsets = margin_subsets(encoded, pairs)
+    sums = MarginSums(encoded, class_counts, gammas, bare_pairs)
     blocks = plan_subsets(encoded, subsets)
     seen: set[Family] = set()
 
@@ -107,23 +105,23 @@ def count_margins(
     margins = count_subsets(workspace, encoded, subsets, blocks, advance, MARGINS, observe)
     for subset in set(subsets) - seen:
         _observe_stored(margins, subset, sums)
-    return margins, sums.information(class_counts)
+    return margins, sums
 
 
-def margin_information(
+def margin_sums(
     counts: SubsetCounts,
     class_counts: Sequence[float],
-    score: Score | None = None,
+    gammas: bool = False,
     bare_pairs: bool = False,
-) -> Information:
-    """What the single attributes and, where all were counted, the pairs of some counts tell."""
-    sums = MarginSums(counts.encoded, score, bare_pairs)
+) -> MarginSums:
+    """Sums of the single attributes and, where all were counted, of the pairs of some counts."""
+    sums = MarginSums(counts.encoded, class_counts, gammas, bare_pairs)
     for subset in _margins_of(counts):
         if counts.is_array(subset):
             sums.observe(subset, counts.array_of(subset))
         else:
             _observe_stored(counts, subset, sums)
-    return sums.information(class_counts)
+    return sums
 
 
 def _observe_stored(counts: SubsetCounts, subset: Family, sums: MarginSums) -> None:

@@ -18,10 +18,10 @@ from sqlbn.counts.counter import (
     plan,
 )
 from sqlbn.counts.cover import Block, Family, cells_of
-from sqlbn.counts.families import ARRAY_CELLS, INSERTED_TOGETHER, FamilyCounts
+from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.packing import strides
-from sqlbn.engines.sql import identifier, render
+from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError
 
@@ -46,9 +46,6 @@ def _disk_room(workspace: Workspace) -> int:
 
 Array = npt.NDArray[Any]
 
-# A row of the table of counts: position, key, number.
-_BYTES_A_COUNT = 20
-
 
 @dataclass(frozen=True)
 class Cells:
@@ -66,16 +63,12 @@ class Cells:
 
 @dataclass(frozen=True)
 class SubsetCost:
-    """What the counts of some sets of attributes take: cells, and those that can be seen."""
+    """What the counts of some sets of attributes take: cells, those that can be seen, disk."""
 
     sets: int
     cells: int
     seen: int
-
-    @property
-    def n_bytes(self) -> int:
-        """What the table of counts may take on disk."""
-        return self.seen * _BYTES_A_COUNT
+    n_bytes: int
 
     def __str__(self) -> str:
         return (
@@ -107,7 +100,7 @@ def subset_cost(encoded: Encoded, subsets: Sequence[Family]) -> SubsetCost:
     """What counting these sets with the class takes, known before a row is read."""
     cells = [cells_of((*s, encoded.class_variable), encoded.cards) for s in subsets]
     seen = sum(min(n, encoded.rows) for n in cells)
-    return SubsetCost(len(subsets), sum(cells), seen)
+    return SubsetCost(len(subsets), sum(cells), seen, seen * encoded.limits.count_bytes)
 
 
 def plan_subsets(encoded: Encoded, subsets: Sequence[Family]) -> list[Block]:
@@ -147,7 +140,7 @@ class SubsetCounts(FamilyCounts):
 
     def is_array(self, subset: Family) -> bool:
         """Whether the set's cells are few enough to be read as an array."""
-        return self.cells(self._numbers[subset]) <= ARRAY_CELLS
+        return self._is_array(self.cells(self._numbers[subset]))
 
     def array_of(self, subset: Family) -> Array:
         """The counts of a set: its attributes in order, then the class."""
@@ -162,8 +155,7 @@ class SubsetCounts(FamilyCounts):
             codes = np.argwhere(counts.sum(axis=-1) > 0)
             return Cells(codes, counts[tuple(codes.T)].astype(float))
         found = self.workspace.session.arrays(
-            f"SELECT (key // {n_classes})::BIGINT AS cell, (key % {n_classes})::BIGINT AS y, n "
-            f"FROM {self.table} WHERE position = {number} ORDER BY key"
+            render("count/seen_cells", counts=self.table, position=number, n_classes=n_classes)
         )
         keys, at = np.unique(found["cell"], return_inverse=True)
         matrix = np.zeros((len(keys), n_classes))
@@ -202,37 +194,34 @@ class SubsetCounts(FamilyCounts):
         left = {n: family for n, family in self.families.items() if set(family) <= set(attributes)}
         self.families = left
         self._numbers = {s: number for number, s in left.items()}
-        listed = ", ".join(map(str, left)) or "NULL"
-        self.workspace.session.execute(
-            f"DELETE FROM {self.table} WHERE NOT COALESCE(position IN ({listed}), false)"
-        )
+        self.workspace.session.run("count/drop_others", counts=self.table, positions=list(left))
         return self
 
     def changed_to(self, subsets: Collection[Family]) -> SubsetCounts:
         """A table for other sets in place of this one; what was counted of them is taken over."""
         name, old = self.name, f"{self.name}_before"
-        self.workspace.session.execute(f"ALTER TABLE {self.table} RENAME TO {identifier(old)}")
+        self.workspace.rename(name, old)
         self.name = old
         result = SubsetCounts(self.workspace, self.encoded, subsets, name)
         moved = self.copy_to(result)
         result._arrays = {new: self._arrays[n] for n, new in moved.items() if n in self._arrays}
         result._room -= sum(array.nbytes for array in result._arrays.values())
-        self.workspace.session.execute(f"DROP TABLE {self.table}")
+        self.workspace.remove(self.name)
         return result
 
     def copy_to(self, other: SubsetCounts) -> dict[int, int]:
         """Insert the counts of all sets that both have; their positions here and there."""
-        session = self.workspace.session
         moved = {self._numbers[s]: n for s, n in other._numbers.items() if self.has(s)}
         listed = {"before": list(moved), "now": list(moved.values())}
-        view = self.workspace.table(f"{self.name}_moved")
-        session.create_table(view, {k: np.array(v, np.int64) for k, v in listed.items()})
-        session.execute(
-            f"INSERT INTO {other.table} SELECT m.now, c.key, c.n "
-            f"FROM {self.table} AS c JOIN {view} AS m ON m.before = c.position "
-            "ORDER BY m.now, c.key"
+        places = f"{self.name}_moved"
+        view = self.workspace.table(places)
+        self.workspace.session.create_table(
+            view, {k: np.array(v, np.int64) for k, v in listed.items()}
         )
-        session.execute(f"DROP TABLE {view}")
+        other.workspace.insert_from(
+            other.name, render("count/moved_counts", counts=self.table, places=view)
+        )
+        self.workspace.remove(places)
         return moved
 
 
@@ -279,7 +268,7 @@ def count_into(
             waiting[numbers[family[:-1]]] = np.ascontiguousarray(summed)
             if observe is not None:
                 observe(family[:-1], summed)
-        if sum(a.size for a in waiting.values()) > INSERTED_TOGETHER:
+        if sum(a.size for a in waiting.values()) > counts.limits.inserted_together:
             counts.put(dict(sorted(waiting.items())))
             waiting = {}
         advance()

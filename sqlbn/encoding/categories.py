@@ -18,7 +18,6 @@ from sqlbn.encoding.value_classes import Array, Labelled, PartCounts, Variable, 
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.sql import (
     identifier,
-    literal,
     literals,
     render,
 )
@@ -66,24 +65,21 @@ def insert_categories(
             "encode/grouped_categories", categories=statement, groups=view, type=book.compared_as
         )
     try:
-        session.execute(
-            f"INSERT INTO {workspace.table('categories')} SELECT {literal(book.name)}, * "
-            f"FROM ({statement})"
-        )
+        _insert_named(workspace, "categories", book.name, statement)
     finally:
         if view is not None:
             session.unregister(view)
 
 
+def _insert_named(workspace: Workspace, table: str, attribute: str, statement: str) -> None:
+    """The rows of a statement, behind the name of their attribute."""
+    named = render("encode/named_rows", attribute=attribute, rows=statement)
+    workspace.insert_from(table, named)
+
+
 def categorical_books(workspace: Workspace, types: Mapping[str, str]) -> list[Codebook]:
     """Codebooks of columns (name to type) whose categories are in the draft."""
-    sizes = category_numbers(workspace)
-    missing = dict(
-        workspace.session.rows(
-            "SELECT attribute, max(code) FILTER (WHERE value IS NULL) "
-            f"FROM {workspace.table('categories')} GROUP BY attribute"
-        )
-    )
+    sizes, missing = _category_table(workspace)
     found = [
         Codebook(name, sql_type, "categorical", sizes[name][1], missing[name])
         for name, sql_type in types.items()
@@ -94,13 +90,18 @@ def categorical_books(workspace: Workspace, types: Mapping[str, str]) -> list[Co
 
 def category_numbers(workspace: Workspace) -> dict[str, tuple[int, int]]:
     """How many categories every attribute has, and how many codes; a missing value is one."""
-    return {
-        name: (int(values), int(codes))
-        for name, values, codes in workspace.session.rows(
-            "SELECT attribute, count(*), count(DISTINCT code) "
-            f"FROM {workspace.table('categories')} GROUP BY attribute"
-        )
-    }
+    return _category_table(workspace)[0]
+
+
+def _category_table(
+    workspace: Workspace,
+) -> tuple[dict[str, tuple[int, int]], dict[str, int | None]]:
+    """Numbers of categories and codes of every attribute, and the code of a missing value."""
+    found = workspace.session.rows(
+        render("encode/category_numbers", categories=workspace.table("categories"))
+    )
+    sizes = {name: (int(values), int(codes)) for name, values, codes, _ in found}
+    return sizes, {name: missing for name, _, _, missing in found}
 
 
 def with_categories(workspace: Workspace, books: Iterable[Codebook]) -> list[Codebook]:
@@ -110,9 +111,9 @@ def with_categories(workspace: Workspace, books: Iterable[Codebook]) -> list[Cod
     """
     from dataclasses import replace
 
-    books, sizes = list(books), category_numbers(workspace)
+    books, sizes, limits = list(books), category_numbers(workspace), workspace.session.limits
     own = {b.name: b for b in books if b.kind == "categorical"}
-    few = [n for n, b in own.items() if is_inline(sizes.get(n, (0, 0))[0], b.sql_type)]
+    few = [n for n, b in own.items() if is_inline(sizes.get(n, (0, 0))[0], b.sql_type, limits)]
     inline = _inline_categories(workspace, few)
     found = []
     for book in books:
@@ -137,10 +138,13 @@ def _inline_categories(
 ) -> dict[str, list[tuple[str, int]]]:
     """The categories of some attributes and their codes, in code order, missing left out."""
     found: dict[str, list[tuple[str, int]]] = {name: [] for name in names}
-    listed = literals(names) or "NULL"
-    for name, value, code in workspace.session.rows(
-        f"SELECT attribute, value, code FROM {workspace.table('categories')} "
-        f"WHERE value IS NOT NULL AND attribute IN ({listed}) ORDER BY attribute, code, value"
+    for name, value, code in workspace.read(
+        "categories",
+        "attribute",
+        "value",
+        "code",
+        where=f"value IS NOT NULL AND attribute IN ({literals(names) or 'NULL'})",
+        order=("attribute", "code", "value"),
     ):
         found[name].append((value, int(code)))
     return found
@@ -150,8 +154,9 @@ def known_groups(workspace: Workspace, books: Sequence[Codebook]) -> dict[str, p
     """The groups of every grouped attribute as (value, group)."""
     return {
         b.name: workspace.session.arrow(
-            f'SELECT value, code AS "group" FROM {workspace.table("categories")} '
-            f"WHERE attribute = {literal(b.name)} AND value IS NOT NULL"
+            render(
+                "encode/known_groups", categories=workspace.table("categories"), attribute=b.name
+            )
         )
         for b in books
         if b.grouped
@@ -170,10 +175,7 @@ def write_group_labels(workspace: Workspace, books: Sequence[Codebook]) -> None:
                 type=book.compared_as,
                 most=_VALUES_IN_A_LABEL,
             )
-            workspace.session.execute(
-                f"INSERT INTO {workspace.table('groups')} SELECT {literal(book.name)}, * "
-                f"FROM ({statement})"
-            )
+            _insert_named(workspace, "groups", book.name, statement)
 
 
 @dataclass(frozen=True)
@@ -191,13 +193,13 @@ def learn_groups(
 
     With `keep` they are written all the same. None where the values are too many by class.
     """
-    session = rows.session
-    counted = session.fresh_name("counted")
-    value = comparable(book, column_sql("i", book.name), dialect=session.row_engine.dialect)
-    with session.row_engine.collect(rows.counts_statement(value)) as found:
-        session.execute(f"CREATE TABLE {counted} AS FROM {found}")
+    row_engine, table = rows.session.row_engine, rows.session.fresh_name("counted")
+    value = comparable(book, column_sql("i", book.name), dialect=row_engine.dialect)
+    with row_engine.collect(rows.counts_statement(value)) as found:
+        workspace.copy(table, found)
+    counted = workspace.table(table)
     try:
-        totals = f"(SELECT value, sum(n) AS n FROM {counted} GROUP BY value)"
+        totals = f"({render('encode/totals', counted=counted)})"
         statement = categories_sql(totals)
         grouped = _grouped(rows, book, counted)
         groups = None
@@ -210,14 +212,12 @@ def learn_groups(
         insert_categories(workspace, book, statement, groups)
         return grouped[0] if grouped is not None else None
     finally:
-        session.execute(f"DROP TABLE {counted}")
+        workspace.remove(table)
 
 
 def _grouped(rows: Labelled, book: Codebook, counted: str) -> tuple[Grouped, Array] | None:
     """The groups, and that of each value in sorted order; None where there is no room."""
-    n_values, some_missing = rows.session.row(
-        f"SELECT count(DISTINCT value), count(*) > count(value) FROM {counted}"
-    )
+    n_values, some_missing = rows.session.row(render("encode/distinct_values", counted=counted))
     if n_values > rows.most_groupable:
         return None
     found = rows.session.arrays(render("encode/numbered_values", counted=counted))
@@ -249,9 +249,7 @@ def _by_value(rows: Labelled, statement: str, group: Array) -> pa.Table | None:
 
     if len(group) == 0 or int(group.max()) + 1 == len(group):
         return None
-    values = rows.session.arrow(
-        f"SELECT value FROM ({statement}) WHERE value IS NOT NULL ORDER BY code"
-    )
+    values = rows.session.arrow(render("encode/present_values", categories=statement))
     return values.append_column("group", pa.array(group.astype(np.int64)))
 
 

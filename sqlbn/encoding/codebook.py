@@ -10,16 +10,10 @@ from typing import Literal
 
 from sqlbn.data.value_types import compared_as, numeric_axis, type_group
 from sqlbn.engines.dialects import DUCKDB, Dialect
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.sql import identifier, literal, relation_sql
 
 Kind = Literal["categorical", "numeric"]
-
-# Up to so many categories are looked up by an expression, the others by a join: a join costs the
-# same 23 ms a million rows for any number, but dozens of them in one query cost far more. A CASE
-# takes 21 ms for 16 values and 77 ms for 64; text is cast to an enumeration, 24 to 31 ms.
-INLINE_CATEGORIES = 1000
-_CASE_CATEGORIES = 16
-_CASE_CATEGORIES_NOT_TEXT = 64
 
 
 @dataclass(frozen=True)
@@ -93,11 +87,11 @@ def is_never_boolean(book: Codebook) -> bool:
     return type_group(book.sql_type) == "text" and not words & {"true", "false"}
 
 
-def is_inline(count: int, sql_type: str) -> bool:
+def is_inline(count: int, sql_type: str, limits: Limits) -> bool:
     """Whether so many categories of a column are looked up without a join."""
     text = type_group(sql_type) == "text"
-    most = INLINE_CATEGORIES if text else min(INLINE_CATEGORIES, _CASE_CATEGORIES_NOT_TEXT)
-    return count <= most
+    most = limits.inline_categories
+    return count <= (most if text else min(most, limits.inline_categories_not_text))
 
 
 @dataclass(frozen=True)
@@ -161,7 +155,7 @@ def code_sql(
         offset = f"{value} - {low}" if low else value
         inside = _group_sql(book, offset, dialect)
         code = f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {inside} ELSE {missing} END"
-    elif len(book.categories) > _CASE_CATEGORIES and _is_listed_text(book, dialect):
+    elif len(book.categories) > dialect.case_categories and _is_listed_text(book, dialect):
         place = dialect.place_of_text(value, book.categories)
         code = f"COALESCE({_group_sql(book, place, dialect)}, {missing})"
     elif book.categories:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sqlbn.counts.cover import BLOCK_CELLS
 from sqlbn.data import Source
 from sqlbn.data.relation import staged
 from sqlbn.data.sampling import shuffle_sql
@@ -20,13 +19,14 @@ from sqlbn.encoding.codebook import (
 from sqlbn.encoding.profile import Weights
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.row_engine import (
     ROW_NUMBER,
     Numbering,
     Persisted,
     RowEngine,
 )
-from sqlbn.engines.sql import render
+from sqlbn.engines.sql import render, select_sql
 
 _PLACE = "place"
 _WIDTH = {"UTINYINT": 1, "USMALLINT": 2, "UINTEGER": 4}
@@ -46,9 +46,10 @@ class Encoded:
     weighted: bool
     scratch: Path | None = None
     missing: tuple[int | None, ...] = ()
-    block_cells: int = BLOCK_CELLS
+    block_cells: int = Limits.block_cells
     number: str | None = None
     importance: bool = False
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def persisted(self) -> Persisted:
@@ -149,6 +150,7 @@ def encode(
         session.row_engine.block_cells,
         kept.row_number,
         weights is not None and weights.kind == "importance",
+        session.limits,
     )
 
 
@@ -162,7 +164,7 @@ def sampled(session: Session, encoded: Encoded, size: int | None) -> Encoded:
     if size is None or size >= encoded.rows:
         return encoded
     order = random_order(session, encoded)
-    drawn = f"SELECT * FROM {encoded.relation} ORDER BY {order} LIMIT {size}"
+    drawn = select_sql(encoded.relation, order=order, limit=size)
     return replace(persist_drawn(session.row_engine, encoded, drawn, order), rows=size)
 
 
@@ -178,7 +180,7 @@ def persist_drawn(row_engine: RowEngine, encoded: Encoded, drawn: str, order: st
         # A sample is small enough to be sorted in one place.
         others = row_engine.dialect.without([ROW_NUMBER])
         number = f"row_number() OVER (ORDER BY {order}) - 1"
-        drawn = f"SELECT {others}, {number} AS {ROW_NUMBER} FROM ({drawn})"
+        drawn = select_sql(f"({drawn})", f"{others}, {number} AS {ROW_NUMBER}")
     kept = row_engine.persist(drawn, "encoded")
     number = kept.row_number or ROW_NUMBER
     return replace(encoded, relation=kept.relation, scratch=None, number=number)

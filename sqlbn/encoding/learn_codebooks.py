@@ -35,6 +35,7 @@ from sqlbn.encoding.value_classes import (
     variable_of,
 )
 from sqlbn.engines import Session
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
@@ -121,9 +122,6 @@ def cut_points(cells: ValueClasses, bounds: Sequence[int]) -> tuple[float, ...]:
     return cuts_at(cells.uppers, np.array(bounds, dtype=np.intp))
 
 
-MAX_CLASSES = 1000
-
-
 @dataclass
 class Learned:
     """Codebooks, and what was found on the way to them.
@@ -154,26 +152,27 @@ def learn_classes(
         raise ColumnError(f"the target {target!r} has type {sql_type}; it must be text or a number")
     book = Codebook(target, sql_type, "categorical", 0)
     counted = values_sql(source, book, weights, session.row_engine.dialect)
-    with session.row_engine.collect(f"{counted} LIMIT {MAX_CLASSES + 1}") as values:
+    most = session.limits.most_classes
+    with session.row_engine.collect(f"{counted} LIMIT {most + 1}") as values:
         found = session.rows(categories_sql(values))
     if not found and target == NO_CLASS:
         raise NoRowsError(f"{source.label} has no row to learn from")
     if not found:
         also = " and a weight above 0" if weights is not None else ""
         raise NoRowsError(f"no row of {source.label} has a value in the target {target!r}{also}")
-    if len(found) > MAX_CLASSES:
+    if len(found) > most:
         raise ColumnError(
-            f"the target {target!r} has more than {MAX_CLASSES:,} different values; "
+            f"the target {target!r} has more than {most:,} different values; "
             "choose a column with classes, or group its values with --query"
         )
     classes = [(str(value), n) for _, value, n in found]
     names = tuple(value for value, _ in classes)
-    return class_codebook(target, sql_type, names), classes
+    return class_codebook(target, sql_type, names, session.limits), classes
 
 
-def class_codebook(target: str, sql_type: str, names: tuple[str, ...]) -> Codebook:
+def class_codebook(target: str, sql_type: str, names: tuple[str, ...], limits: Limits) -> Codebook:
     """The codebook of a target; its classes are looked up in `classes` where they are many."""
-    few = names if is_inline(len(names), sql_type) else None
+    few = names if is_inline(len(names), sql_type, limits) else None
     return Codebook(target, sql_type, "categorical", len(names), categories=few)
 
 

@@ -12,7 +12,7 @@ from sqlbn.data.value_types import TypeGroup, type_group
 from sqlbn.encoding.codebook import Kind
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
-from sqlbn.engines.limits import in_blocks
+from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.sql import identifier, render
 from sqlbn.errors import ColumnError, OptionError, SqlbnWarning
 from sqlbn.lists import quoted_name
@@ -102,13 +102,6 @@ def check_weights(
     return Weights(column, bits if most_bits is None else min(bits, most_bits), found)
 
 
-MAX_CATEGORICAL_INTEGERS = 32
-IDENTIFIER_VALUES = 1000
-IDENTIFIER_SHARE = 0.9
-# Estimates of distinct values are trusted no closer than this to a limit.
-_DOUBT = 0.25
-
-
 @dataclass
 class ColumnProfile:
     """What is known of a column before it is encoded."""
@@ -156,10 +149,12 @@ def profile_columns(
         rows = _ranges(session, source, block)
     _distinct_counts(session, source, profiles, rows)
     for profile in profiles:
-        profile.kind = _kind(profile, choices)
+        profile.kind = _kind(profile, choices, session.limits)
     kept = [p for p in profiles if not _is_constant(p, rows) or p.name in choices.keep]
     warn_left_out("constant", set(profiles_names(profiles)) - set(profiles_names(kept)))
-    identifiers = [p for p in kept if _is_identifier(p, rows) and p.name not in choices.keep]
+    identifiers = [
+        p for p in kept if _is_identifier(p, rows, session.limits) and p.name not in choices.keep
+    ]
     warn_left_out("like identifiers", profiles_names(identifiers))
     return rows, [p for p in kept if p not in identifiers]
 
@@ -222,7 +217,8 @@ def _distinct_counts(
     session: Session, source: Source, profiles: list[ColumnProfile], rows: int
 ) -> None:
     """Fill in `distinct` where a decision hangs on it: exact near a limit, else an estimate."""
-    open_cases = [p for p in profiles if p.present and _needs_distinct(p)]
+    limits = session.limits
+    open_cases = [p for p in profiles if p.present and _needs_distinct(p, limits)]
     if not open_cases:
         return
     dialect = session.row_engine.dialect
@@ -237,9 +233,10 @@ def _distinct_counts(
         )
         for profile, estimate in zip(block, estimates, strict=True):
             profile.distinct = int(estimate)
-    doubtful = [p for p in open_cases if _in_doubt(p, rows)]
-    _count_few(session, source, [p for p in doubtful if (p.distinct or 0) <= IDENTIFIER_VALUES])
-    for profile in (p for p in doubtful if (p.distinct or 0) > IDENTIFIER_VALUES):
+    doubtful = [p for p in open_cases if _in_doubt(p, rows, limits)]
+    few = [p for p in doubtful if (p.distinct or 0) <= limits.identifier_values]
+    _count_few(session, source, few)
+    for profile in (p for p in doubtful if (p.distinct or 0) > limits.identifier_values):
         sql = render(
             "encode/distinct_count",
             value=profile.value_sql(dialect),
@@ -260,21 +257,21 @@ def _count_few(session: Session, source: Source, profiles: Sequence[ColumnProfil
             profile.distinct = int(distinct)
 
 
-def _needs_distinct(profile: ColumnProfile) -> bool:
+def _needs_distinct(profile: ColumnProfile, limits: Limits) -> bool:
     if profile.group == "integer":
-        return profile.spread is None or profile.spread >= MAX_CATEGORICAL_INTEGERS
+        return profile.spread is None or profile.spread >= limits.categorical_integers
     return profile.group == "text"
 
 
-def _in_doubt(profile: ColumnProfile, rows: int) -> bool:
-    distinct = profile.distinct or 0
-    if distinct <= MAX_CATEGORICAL_INTEGERS * (1 + _DOUBT) + 8:
+def _in_doubt(profile: ColumnProfile, rows: int, limits: Limits) -> bool:
+    distinct, doubt = profile.distinct or 0, limits.distinct_doubt
+    if distinct <= limits.categorical_integers * (1 + doubt) + 8:
         return True
-    large = distinct > IDENTIFIER_VALUES * (1 - _DOUBT)
-    return large and distinct > rows * (IDENTIFIER_SHARE - _DOUBT)
+    large = distinct > limits.identifier_values * (1 - doubt)
+    return large and distinct > rows * (limits.identifier_share - doubt)
 
 
-def _kind(profile: ColumnProfile, choices: Choices) -> Kind:
+def _kind(profile: ColumnProfile, choices: Choices, limits: Limits) -> Kind:
     if profile.name in choices.categorical:
         return "categorical"
     if profile.name in choices.numeric:
@@ -287,7 +284,7 @@ def _kind(profile: ColumnProfile, choices: Choices) -> Kind:
     if profile.group in ("text", "boolean"):
         return "categorical"
     if profile.group == "integer":
-        few = profile.distinct is None or profile.distinct <= MAX_CATEGORICAL_INTEGERS
+        few = profile.distinct is None or profile.distinct <= limits.categorical_integers
         return "categorical" if few else "numeric"
     return "numeric"
 
@@ -302,7 +299,7 @@ def _is_constant(profile: ColumnProfile, rows: int) -> bool:
     return profile.single
 
 
-def _is_identifier(profile: ColumnProfile, rows: int) -> bool:
+def _is_identifier(profile: ColumnProfile, rows: int, limits: Limits) -> bool:
     """Text or whole numbers nearly all different.
 
     Not floats, decimals or times: a measured quantity is nearly always different from row to row
@@ -310,4 +307,5 @@ def _is_identifier(profile: ColumnProfile, rows: int) -> bool:
     """
     if profile.group not in ("text", "integer") or profile.distinct is None:
         return False
-    return profile.distinct > IDENTIFIER_VALUES and profile.distinct > IDENTIFIER_SHARE * rows
+    many = profile.distinct > limits.identifier_values
+    return many and profile.distinct > limits.identifier_share * rows

@@ -137,14 +137,6 @@ def variable_of(
     )
 
 
-# From so many cells of equal frequency on an optimisation gains nothing by more of them.
-MOST_CELLS = 100_000
-# The share of the memory limit that the counts of one column may take.
-_MEMORY_SHARE = 0.2
-# A value and a class: in the engine's hash table, sorted, and fetched.
-_BYTES_A_PAIR = 64
-
-
 @dataclass(frozen=True)
 class Labelled:
     """The rows that are trained on, each with the code of its class.
@@ -199,13 +191,18 @@ class Labelled:
     @property
     def most_cells(self) -> int:
         """Cells that an array of counts by class may have."""
-        room = _MEMORY_SHARE * self.session.memory_bytes / (8 * self.n_classes)
-        return max(1000, min(MOST_CELLS, int(room)))
+        limits = self.session.limits
+        return max(limits.partition_cells_least, min(limits.partition_cells, self.most_groupable))
 
     @property
     def most_groupable(self) -> int:
         """Categories whose counts by class may be an array."""
-        return int(_MEMORY_SHARE * self.session.memory_bytes / (8 * self.n_classes))
+        return int(self.room / (8 * self.n_classes))
+
+    @property
+    def room(self) -> float:
+        """Bytes that the counts of one column by class may take."""
+        return self.session.limits.value_class_share * self.session.memory_bytes
 
 
 @dataclass(frozen=True)
@@ -260,7 +257,7 @@ def numeric_counts(
 
 def _too_many(rows: Labelled, profiles: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     """The columns whose values are too many to be counted one by one."""
-    most = _MEMORY_SHARE * rows.session.memory_bytes / _BYTES_A_PAIR
+    most = rows.room / rows.session.limits.value_class_bytes
     if rows.rows <= most or not profiles:
         return []
     source = rows.source
@@ -337,7 +334,7 @@ def _looked_up(rows: Labelled, profile: ColumnProfile, cuts: Array) -> ValueClas
         )
     finally:
         session.row_engine.unbroadcast(table)
-        session.execute(f"DROP TABLE {table}")
+        session.drop_table(table)
     counts, missing = rows.zeros(len(cuts) + 1, rows.n_classes), rows.zeros(rows.n_classes)
     absent = np.ma.getmaskarray(found["value"])
     cells, classes = np.ma.getdata(found["value"]).astype(np.int64), found["class"].astype(np.int64)
@@ -351,11 +348,12 @@ def cells_sql(labelled: str, table: str, n_cuts: int, dialect: Dialect) -> str:
 
     The one row of the table has the list of cuts; every step doubles how close the place is known.
     """
-    sql = f"SELECT r.*, t.cuts, 0 AS place FROM ({labelled}) AS r CROSS JOIN {table} AS t"
-    for bit in reversed(range(n_cuts.bit_length())):
-        step = 1 << bit
-        is_past = f"{dialect.nth('cuts', f'(place + {step})')} < value"
-        further = f"place + CASE WHEN {is_past} THEN {step} ELSE 0 END AS place"
-        sql = f"SELECT {dialect.without(['place'])}, {further} FROM ({sql})"
-    cell = "CASE WHEN value IS NOT NULL THEN place END AS value"
-    return f"SELECT {dialect.without(['value', 'cuts', 'place'])}, {cell} FROM ({sql})"
+    steps = [1 << bit for bit in range(n_cuts.bit_length())]
+    return render(
+        "encode/cells",
+        labelled=labelled,
+        cuts=table,
+        steps=[{"size": n, "bound": dialect.nth("cuts", f"(place + {n})")} for n in steps],
+        located=dialect.without(["place"]),
+        kept=dialect.without(["value", "cuts", "place"]),
+    )

@@ -44,6 +44,8 @@ class Dialect:
     name = "duckdb"
     # Categories that are looked up by an expression; more of them are joined.
     inline_categories = 1000
+    # Texts that a CASE looks up quicker than an enumeration (16: 21 ms a million rows).
+    case_categories = 16
     # Whether there are lists of values, to be looked up by place.
     has_lists = True
 

@@ -99,6 +99,23 @@ def literals(values: Iterable[str | float | bool | None]) -> str:
     return ", ".join(literal(v) for v in values)
 
 
+def select_sql(
+    relation: str,
+    items: str = "*",
+    where: str | None = None,
+    order: str | None = None,
+    limit: int | None = None,
+) -> str:
+    """The plainest query: expressions over a relation, on a condition, in an order.
+
+    >>> select_sql("encoded_3", "y", where="w > 0", limit=2)
+    'SELECT y FROM encoded_3 WHERE w > 0 LIMIT 2'
+    """
+    ends = (("WHERE", where), ("ORDER BY", order), ("LIMIT", limit))
+    clauses = "".join(f" {word} {value}" for word, value in ends if value is not None)
+    return f"SELECT {items} FROM {relation}{clauses}"
+
+
 def _folder() -> Path:
     """`sql/` lies inside an installed package, and beside it in a checkout."""
     here = Path(__file__).resolve().parents[1]

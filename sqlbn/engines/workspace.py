@@ -61,15 +61,6 @@ class Workspace:
         finally:
             self.session.unregister(view)
 
-    def copy(self, name: str, relation: str) -> None:
-        """A new table with the columns and rows of a quoted one, or of a query in brackets."""
-        self.session.execute(f"CREATE TABLE {self.table(name)} AS FROM {relation}")
-
-    def remove(self, *names: str) -> None:
-        """Drop some tables."""
-        for name in names:
-            self.session.execute(f"DROP TABLE {self.table(name)}")
-
     def columns(self, name: str) -> dict[str, str]:
         """The columns of a table and their types."""
         return dict(self.session.columns(self.table(name)))
@@ -88,6 +79,24 @@ class Workspace:
         condition = f" WHERE {where}" if where is not None else ""
         ordered = f" ORDER BY {', '.join(map(identifier, order))}" if order else ""
         return f"SELECT {items} FROM {self.table(name)}{condition}{ordered}"
+
+    def copy(self, name: str, relation: str) -> None:
+        """A new table with the columns and rows of a quoted one, or of a query in brackets."""
+        self.session.execute(f"CREATE TABLE {self.table(name)} AS FROM {relation}")
+
+    def insert_from(self, name: str, query: str) -> None:
+        """Add the rows of a query to a table."""
+        self.session.execute(f"INSERT INTO {self.table(name)} {query}")
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a table another name."""
+        self.session.execute(f"ALTER TABLE {self.table(name)} RENAME TO {identifier(new)}")
+
+    def remove(self, *names: str) -> None:
+        """Drop some tables."""
+        for name in names:
+            self.session.row_engine.unbroadcast(self.table(name))
+            self.session.execute(f"DROP TABLE {self.table(name)}")
 
     def names(self) -> list[str]:
         """The tables in it, by name."""

@@ -59,6 +59,7 @@ DATA_OPTIONS = (
     "master",
     "spark_conf",
     "cluster_dir",
+    "limits",
     "session",
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlbn.counts.counter import entropies, plan
+from sqlbn.counts.counter import GammaSums, entropies, plan
 from sqlbn.counts.margins import (
     are_storable,
     count_margins,
@@ -24,7 +24,7 @@ from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule
 from sqlbn.search.dependence import Decided, Measures, latest_cmi
 from sqlbn.structure.information import Information, information
-from sqlbn.structure.shape import GammaSums, Shape, score_gains
+from sqlbn.structure.shape import Shape, information_for, score_gains
 
 
 def _no_judge(loss: Loss) -> float:
@@ -73,15 +73,16 @@ def count_information(job: Job) -> Information:
     title = "pass 1: counting for structure"
     if stored or not pairs:
         with progress.stage("structure", title, encoded.rows, len(blocks)):
-            margins, info = count_margins(
+            margins, sums = count_margins(
                 workspace,
                 encoded,
                 pairs,
                 prepared.class_counts,
-                learner.score,
+                learner.score == "bayes",
                 progress.advance,
                 learner.orders_by_gain,
             )
+            info = information_for(sums, learner.score)
     else:
         margins, _ = count_margins(workspace, encoded, False, prepared.class_counts)
         info = _information_of_rows(workspace.session, encoded, options, progress, title)
@@ -102,7 +103,8 @@ def decide_structure(job: Job, rule: Rule) -> tuple[Decided, Information]:
     d = encoded.n_attributes
     try:
         with progress.stage("structure", "pass 1: deciding on parents", encoded.rows):
-            margins, info = count_margins(workspace, encoded, False, job.prepared.class_counts)
+            margins, sums = count_margins(workspace, encoded, False, job.prepared.class_counts)
+            info = information_for(sums)
             margins.describe("margin_families")
             measures = Measures(workspace.session, encoded, samples, progress.advance)
             decided = decide(measures, info.order, rule)

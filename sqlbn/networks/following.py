@@ -26,7 +26,7 @@ from sqlbn.networks.network_calls import fit_keywords
 from sqlbn.options import FitOptions
 from sqlbn.pipeline import Pattern, learn, learn_judged
 from sqlbn.search.decisions import Change, Decision, Graph, Log, Task
-from sqlbn.search.methods import COUNTS_SHARE, FoundNetwork, entropy
+from sqlbn.search.methods import FoundNetwork, entropy
 from sqlbn.search.search_options import SearchOptions
 from sqlbn.search.window import FollowedGraph
 from sqlbn.store import open_store
@@ -208,11 +208,11 @@ class _Following:
         fixed = (len(scorer_cards) - 1,) if spec.has_class else ()
         unit = entropy(block, scorer_cards, fixed)
         limits = replace(self._search, max_changes=_NO_LIMIT).limits(scorer_cards, scorer_cards[-1])
-        memory = int(COUNTS_SHARE * self._session.memory_bytes)
+        memory = int(self._session.limits.candidate_share * self._session.memory_bytes)
         d = len(spec.books)
         steps = d * (d - 1) // 2 * self._search.max_changes + d
         rule = self._search.rule(unit, steps)
-        return Task(scorer_cards, fixed, rule, limits, memory)
+        return Task(scorer_cards, fixed, rule, limits, memory, self._session.limits)
 
     def _found_graph(self, spec: ModelSpec) -> Graph:
         graph = Graph(len(spec.books))

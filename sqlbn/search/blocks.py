@@ -18,13 +18,9 @@ from sqlbn.encoding.encoded import (
     sampled,
 )
 from sqlbn.engines import Session
+from sqlbn.engines.sql import render, select_sql
 
 Array = npt.NDArray[Any]
-
-_WORD = 2**32
-# Rows of the first scan; each further scan brings twice as many, up to a share of the memory.
-_FIRST_ROWS = 1 << 20
-_MEMORY_SHARE = 0.05
 
 
 class RowStream:
@@ -40,11 +36,11 @@ class RowStream:
         self._key = encoded.row_number
         self._type = np.min_scalar_type(max(encoded.cards))
         width = self._type.itemsize * len(encoded.cards)
-        self._most = max(block, int(_MEMORY_SHARE * session.memory_bytes / width))
+        self._most = max(block, int(session.limits.stream_share * session.memory_bytes / width))
         self._held: Array = np.empty((len(encoded.cards), 0), self._type)
         self._start = 0  # place of the first held row in this turn
         self._hash_end = 0  # hashes below this were fetched in this turn
-        self._next = _FIRST_ROWS
+        self._next = session.limits.stream_rows
 
     def first_block(self) -> Array:
         """The rows that the next block will have, without taking them."""
@@ -72,25 +68,28 @@ class RowStream:
         """Hold the rows of the next range of hashes; those before `place` are let go."""
         size = min(self._next, self._most)
         self._next = min(2 * self._next, self._most)
-        span = max(1, math.ceil(_WORD * size / self.rows))
-        low, high = self._hash_end, min(_WORD, self._hash_end + span)
+        span = max(1, math.ceil(WORD * size / self.rows))
+        low, high = self._hash_end, min(WORD, self._hash_end + span)
         shuffle = shuffle_sql(
             self._key, self._session.settings.seed, self._session.row_engine.dialect
         )
         columns = ", ".join(self._encoded.column(v) for v in range(len(self._encoded.cards)))
         found = self._session.row_engine.arrays(
-            f"SELECT {columns} FROM (SELECT *, {shuffle} AS h, {self._key} AS k "
-            f"FROM {self._encoded.relation}) WHERE h >= {low} AND h < {high} ORDER BY h, k"
+            render(
+                "data/shuffled_range",
+                columns=columns,
+                shuffle=shuffle,
+                row_key=self._key,
+                relation=self._encoded.relation,
+                low=low,
+                high=high,
+            )
         )
         self._hash_end = high
         fresh = np.vstack([column.astype(self._type) for column in found.values()])
         kept = self._held[:, place - self._start :]
         self._start = place
         self._held = np.concatenate([kept, fresh], axis=1)
-
-
-# Samples that one scan of all codes brings: the scan costs more than counting what it finds.
-_PER_SCAN = 32
 
 
 class Samples:
@@ -119,17 +118,18 @@ class Samples:
         """So many rows: the first of a larger sample, or where that is all, of one of that size."""
         if size >= self._encoded.rows:
             return self._encoded
-        large = self._block * _PER_SCAN
+        per_scan = self._session.limits.samples_per_scan
+        large = self._block * per_scan
         while large < size:
-            large *= _PER_SCAN
+            large *= per_scan
         if large >= self._encoded.rows:
             large = size
         if large not in self._drawn:
             self._drawn[large] = self._draw(large)
         drawn = self._drawn[large]
         # What was drawn lies in its random order.
-        relation = f"(SELECT * FROM {drawn.relation} WHERE {drawn.row_number} < {size})"
-        return replace(drawn, relation=relation, rows=size)
+        first = select_sql(drawn.relation, where=f"{drawn.row_number} < {size}")
+        return replace(drawn, relation=f"({first})", rows=size)
 
     def _draw(self, size: int) -> Encoded:
         """At least so many rows, the same first ones that `sampled` takes.
@@ -141,12 +141,10 @@ class Samples:
         shuffle = shuffle_sql(encoded.row_number, self._session.settings.seed, row_engine.dialect)
         order = random_order(self._session, encoded)
         likely = (size + 8 * math.sqrt(size) + 64) / encoded.rows
-        query = (
-            f"SELECT * FROM {encoded.relation} "
-            f"WHERE {shuffle} < {math.ceil(WORD * likely)} ORDER BY {order}"
-        )
+        chosen = f"{shuffle} < {math.ceil(WORD * likely)}"
+        query = select_sql(encoded.relation, where=chosen, order=order)
         drawn = persist_drawn(row_engine, encoded, query, order)
-        if row_engine.row(f"SELECT count(*) FROM {drawn.relation}")[0] >= size:
+        if row_engine.row(select_sql(drawn.relation, "count(*)"))[0] >= size:
             return drawn
         discard(self._session, drawn)
         return sampled(self._session, encoded, size)

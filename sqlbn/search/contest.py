@@ -15,6 +15,9 @@ Array = npt.NDArray[Any]
 Reason = Literal["bound", "tie", "exhausted"]
 # Correlation of candidate `one` with each of `others`, over rows: values from -1 to 1.
 Correlation = Callable[[int, Array], Array]
+# A probability may be so many times smaller than the smallest that was seen: the small integer of
+# the paper's range for Hoeffding's bound.
+UNSEEN_FACTOR = 2.0
 
 
 def _unknown(one: int, others: Array) -> Array:

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.workspace import Workspace
 from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Verdict
-from sqlbn.search.tallies import CELL_BYTES
+from sqlbn.search.tallies import Move, Tally
 
 Action = Literal["add", "delete", "reverse", "none"]
 
@@ -98,7 +99,7 @@ class Graph:
         return found
 
 
-class Limits:
+class ArcLimits:
     """What the user allows: parameters of a table, parents, changes between the same two."""
 
     def __init__(
@@ -139,7 +140,7 @@ class Limits:
             self._changes[pair] = self._changes.get(pair, 0) + 1
 
 
-def changes_of(graph: Graph, limits: Limits) -> Iterator[Change]:
+def changes_of(graph: Graph, limits: ArcLimits) -> Iterator[Change]:
     """Every arc that may be added, deleted or reversed without a cycle, always in this order."""
     for child in range(len(graph)):
         parents = graph.parents[child]
@@ -249,12 +250,18 @@ class Task:
     cards: Sequence[int]
     fixed: tuple[int, ...]
     rule: Rule
-    limits: Limits
+    limits: ArcLimits
     memory: int
+    tuning: Limits = field(default_factory=Limits)
 
     def most_cells(self, searches: int) -> int:
         """Cells that the table of one candidate may have, so that so many at least have room."""
-        return max(1, self.memory // (CELL_BYTES * max(1, searches)))
+        return max(1, self.memory // (self.tuning.candidate_cell_bytes * max(1, searches)))
+
+    def tally(self, child: int, parents: Sequence[int], moves: Sequence[Move]) -> Tally:
+        """Empty counts of a variable's moves."""
+        care = self.tuning.stopping_care
+        return Tally(child, parents, self.fixed, moves, self.cards, care)
 
     def cells(self, child: int, parents: Sequence[int]) -> int:
         """Cells of the counts of a variable with these parents."""

@@ -15,19 +15,16 @@ from sqlbn.counts.counter import dense_tables, n_log_n, plan
 from sqlbn.counts.cover import Family
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
+from sqlbn.engines.sql import render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule
-from sqlbn.search.contest import Contest, Estimates, Verdict
+from sqlbn.search.contest import UNSEEN_FACTOR, Contest, Estimates, Verdict
 from sqlbn.search.decisions import Change, Decision, Log
 from sqlbn.structure.information import Matrix, joint_mi, pair_cmi, pair_families, single_families
 from sqlbn.structure.shape import Structure
 
 Array = npt.NDArray[Any]
-
-# A probability may be so many times smaller than the smallest that was seen: the small integer of
-# the paper's range for Hoeffding's bound.
-_UNSEEN_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
@@ -104,28 +101,23 @@ class Cells:
         return Told(
             observed,
             math.sqrt(variance),
-            2 * math.log(_UNSEEN_FACTOR / smallest),
+            2 * math.log(UNSEEN_FACTOR / smallest),
             max(0, free) / (2 * total),
         )
-
-
-# Rows by which it is seen how the values of two candidates go together.
-_PAIRED_ROWS = 2000
-# Cells of tables of values that are kept for that; 2^22 take 32 MB.
-_KEPT_CELLS = 1 << 22
 
 
 class _Level:
     """What was counted at one sample."""
 
     def __init__(self, rows: Encoded) -> None:
-        self.rows = rows
+        self.rows, limits = rows, rows.limits
         self.sums: dict[Family, float] = {}
         self.told: dict[Family, Told] = {}
         self.tables: dict[Family, Array] = {}
         self.standard: dict[Family, Array] = {}
         self.singles: dict[Family, tuple[Cells, tuple[Array, ...] | None]] = {}
-        self._room = _KEPT_CELLS
+        self._room = limits.paired_cells
+        self.most_standard = limits.paired_cells // limits.paired_rows
 
     def keep(
         self, family: Family, shape: Sequence[int], places: tuple[Array, ...], values: Array
@@ -212,10 +204,13 @@ class Measures:
         """A family whose table is too large for an array; a sample fills few of its cells."""
         rows = at.rows
         names = [rows.column(v) for v in family]
-        listed = ", ".join(names)
         found = self._session.row_engine.arrays(
-            f"SELECT {listed}, {rows.total_sql} AS n FROM {rows.relation} "
-            f"GROUP BY {listed} ORDER BY {listed}"
+            render(
+                "count/observed_cells",
+                codes=", ".join(names),
+                total=rows.total_sql,
+                relation=rows.relation,
+            )
         )
         at.sums[family] = n_log_n(found["n"])
         codes = [found[name].astype(np.int64) for name in names]
@@ -286,16 +281,16 @@ class Measures:
         centred = values - values.mean()
         length = math.sqrt(float(centred @ centred))
         found: Array = centred / length if length > 1e-12 else np.zeros_like(centred)
-        if len(at.standard) < _KEPT_CELLS // _PAIRED_ROWS:
+        if len(at.standard) < at.most_standard:
             at.standard[family] = found
         return found
 
     @cached_property
     def _paired(self) -> list[Array]:
         """The codes of some random rows, variable by variable."""
-        some = self._samples.first(_PAIRED_ROWS)
+        some = self._samples.first(self._session.limits.paired_rows)
         names = [some.column(v) for v in range(len(some.cards))]
-        found = self._session.row_engine.arrays(f"SELECT {', '.join(names)} FROM {some.relation}")
+        found = self._session.row_engine.arrays(select_sql(some.relation, ", ".join(names)))
         return [found[name] for name in names]
 
 

@@ -19,10 +19,10 @@ from sqlbn.counts.cover import Family, cells_of
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.search.decisions import (
+    ArcLimits,
     Change,
     Decision,
     Graph,
-    Limits,
     Log,
     changes_of,
     new_parents,
@@ -113,7 +113,7 @@ _LEAST_GAIN = 1e-9
 def hgc(
     scores: LocalScores,
     rows: int,
-    limits: Limits,
+    limits: ArcLimits,
     log: Log,
     graph: Graph,
     advance: Callable[[], None],

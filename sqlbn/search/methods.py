@@ -25,9 +25,6 @@ from sqlbn.structure.shape import Structure
 if TYPE_CHECKING:
     from sqlbn.learners.base import Searching
 
-# The share of the memory limit that the counts of all candidates may take.
-COUNTS_SHARE = 0.25
-
 
 @dataclass(frozen=True)
 class FoundNetwork:
@@ -71,8 +68,9 @@ def search_network(
             unit = entropy(stream.first_block(), cards, fixed)
         # Every pair may change so often, and every variable ends with a decision.
         steps = d * (d - 1) // 2 * options.max_changes + d
-        rule, memory = options.rule(unit, steps), int(COUNTS_SHARE * session.memory_bytes)
-        task = Task(cards, tuple(fixed), rule, limits, memory)
+        rule, tuning = options.rule(unit, steps), session.limits
+        memory = int(tuning.candidate_share * session.memory_bytes)
+        task = Task(cards, tuple(fixed), rule, limits, memory, tuning)
         search = partial(vfbn2 if searching.method == "vfbn2" else vfbn1, stream, task, log, graph)
     with progress.stage("search", f"searching for a network by {searching.method}"):
         try:

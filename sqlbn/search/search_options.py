@@ -13,7 +13,7 @@ from sqlbn.search.bounds import (
     check_deltas,
     checked_bound,
 )
-from sqlbn.search.decisions import Limits
+from sqlbn.search.decisions import ArcLimits
 
 ScoreName = Literal["bdeu", "k2", "bic"]
 _SCORED = ("score", "ess")
@@ -99,9 +99,9 @@ class SearchOptions:
             return Rule(bound, tau, self.block_rows, None, self.delta_star, steps)
         return Rule(bound, tau, self.block_rows, 1e-9 if self.delta is None else self.delta)
 
-    def limits(self, cards: tuple[int, ...], fixed: int) -> Limits:
+    def limits(self, cards: tuple[int, ...], fixed: int) -> ArcLimits:
         """What may be built; `fixed` are the rows of a table that the class alone makes."""
-        return Limits(cards, fixed, self.max_parameters, self.max_parents, self.max_changes)
+        return ArcLimits(cards, fixed, self.max_parameters, self.max_parents, self.max_changes)
 
     def told(self) -> dict[str, Any]:
         """What was asked for, for the meta table."""

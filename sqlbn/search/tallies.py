@@ -14,23 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.search.contest import Estimates
+from sqlbn.engines.limits import Limits
+from sqlbn.search.contest import UNSEEN_FACTOR, Estimates
 
 Array = npt.NDArray[Any]
-
-# Rows of a block that tell how the gains of two moves go together.
-PAIRED_ROWS = 2000
-# A look that the last one says is too early may be left out, until the rows have grown so much.
-PATIENCE = 1.5
-# Bytes that a cell takes: its count, three places of coarser cells, its gain.
-CELL_BYTES = 40
-# To stop is for good, while what loses to another addition may still be added next: one cares more.
-# On 5 M rows of insurance 1 gives a mean log-likelihood 0.42 % below the true structure's from
-# 0.47 M rows, 3 gives 0.16 % from 0.79 M, 5 gives 0.11 % from 2.7 M.
-STOPPING_CARE = 3.0
-# A probability may be so many times smaller than the smallest that was seen: the small integer of
-# the paper's range for Hoeffding's bound.
-_UNSEEN_FACTOR = 2.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +42,9 @@ class Tally:
         fixed: Sequence[int],
         moves: Sequence[Move],
         cards: Sequence[int],
+        stopping_care: float = Limits.stopping_care,
     ) -> None:
+        self._stopping_care = stopping_care
         self.child, self.moves, self.n = child, list(moves), 0
         self._family = (*fixed, *parents, child)
         self._cards = cards
@@ -172,15 +161,15 @@ class Tally:
         deviations = np.sqrt(np.maximum(squares - sums**2, 0.0))
         # What was observed is the BD score to its leading terms. The best of many that are worth
         # nothing looks good by chance: an addition must make up for how many there were to choose.
-        luck = np.where(self._signs > 0, math.log(max(1, rivals)) / n, 0.0)
-        penalty = (self._nominal if final else free) * math.log(n) / (2 * n) + luck
+        chosen = np.where(self._signs > 0, math.log(max(1, rivals)) / n, 0.0)
+        penalty = (self._nominal if final else free) * math.log(n) / (2 * n) + chosen
         return Estimates(
             means=np.append(sums - self._signs * bias, 0.0),
             deviations=np.append(deviations, 0.0),
             observed=np.append(sums - self._signs * penalty, 0.0),
             slack=np.append(bias, 0.0),
             ranges=np.append(self._ranges(coarse[0]), 0.0) if ranged else None,
-            care=np.append(np.ones(m), STOPPING_CARE),
+            care=np.append(np.ones(m), self._stopping_care),
             correlation=_Correlation(self, gains, recent),
         )
 
@@ -200,7 +189,7 @@ class Tally:
         np.divide(self._counts, above[places], out=p, where=self._counts > 0)
         smallest = np.ones(len(self.moves))
         np.minimum.at(smallest, self._move_of, p)
-        found: Array = np.log(_UNSEEN_FACTOR / smallest)
+        found: Array = np.log(UNSEEN_FACTOR / smallest)
         return found
 
     def row_gains(self, gains: Array, rows: Array) -> Array:

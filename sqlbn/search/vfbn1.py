@@ -12,9 +12,6 @@ from sqlbn.search.blocks import RowStream
 from sqlbn.search.contest import Contest, Estimates, Verdict
 from sqlbn.search.decisions import Change, Decision, Graph, Log, Task, changes_of
 from sqlbn.search.tallies import (
-    PAIRED_ROWS,
-    PATIENCE,
-    STOPPING_CARE,
     Move,
     Tally,
     standardised,
@@ -62,9 +59,10 @@ class _Step:
             for child, move in parts:
                 moves.setdefault(child, {})[move] = None
         self._tallies = [
-            Tally(child, graph.parents[child], task.fixed, list(wanted), task.cards)
+            task.tally(child, graph.parents[child], list(wanted))
             for child, wanted in sorted(moves.items())
         ]
+        self._limits = task.tuning
         self._contest = Contest(len(self.changes) + 1, task.rule)
         self._living = len(self.changes) + 1
         self._first, self._second = self._places()
@@ -83,9 +81,9 @@ class _Step:
         if self.n < min(self._next_look, rows):
             return None
         final = self.n >= rows
-        found = self._estimates(block[:, :PAIRED_ROWS], final)
+        found = self._estimates(block[:, : self._limits.paired_rows], final)
         verdict = self._contest.check(self.n, found, exhausted=final)
-        self._next_look = min(self._contest.next_look, PATIENCE * self.n)
+        self._next_look = min(self._contest.next_look, self._limits.look_growth * self.n)
         return verdict
 
     def _let_go(self) -> None:
@@ -135,7 +133,7 @@ class _Step:
             observed=joined("observed"),
             slack=joined("slack"),
             ranges=joined("ranges") if ranged else None,
-            care=np.append(np.ones(len(first)), STOPPING_CARE),
+            care=np.append(np.ones(len(first)), self._limits.stopping_care),
             correlation=rows.correlation,
         )
 

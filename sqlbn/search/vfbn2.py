@@ -11,13 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.search.blocks import RowStream
-from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Contest, Estimates, Verdict
 from sqlbn.search.decisions import Change, Decision, Graph, Log, Task
 from sqlbn.search.tallies import (
-    CELL_BYTES,
-    PAIRED_ROWS,
-    PATIENCE,
     Move,
     Tally,
 )
@@ -28,9 +24,9 @@ Array = npt.NDArray[Any]
 class _Search:
     """The next step of one variable: which parent to add or to remove, or neither."""
 
-    def __init__(self, tally: Tally, rule: Rule) -> None:
-        self.tally = tally
-        self.contest = Contest(len(tally.moves) + 1, rule)
+    def __init__(self, tally: Tally, task: Task) -> None:
+        self.tally, self._limits = tally, task.tuning
+        self.contest = Contest(len(tally.moves) + 1, task.rule)
         # Candidates by their first numbers; those that are dropped are no longer counted.
         self._numbers = np.arange(len(tally.moves))
         self._moves = list(tally.moves)
@@ -64,11 +60,11 @@ class _Search:
         if n < min(self._next_look, rows):
             return None
         ranged = self.contest.rule.bound == "hoeffding"
-        recent, final = block[:, :PAIRED_ROWS], n >= rows
+        recent, final = block[:, : self._limits.paired_rows], n >= rows
         found = self.tally.estimates(recent, len(self._moves), ranged, final)
         whole = _spread(found, self._numbers, self.contest.n_candidates)
         verdict = self.contest.check(n, whole, exhausted=final)
-        self._next_look = min(self.contest.next_look, PATIENCE * n)
+        self._next_look = min(self.contest.next_look, self._limits.look_growth * n)
         return verdict
 
     def _let_go(self) -> None:
@@ -140,7 +136,8 @@ class _Searches:
     def activate(self) -> int:
         """Let in as many as there is memory for, one at least; how many had nothing to decide."""
         task, graph, finished = self._task, self._graph, 0
-        used = sum(s.tally.cells for s in self.active.values()) * CELL_BYTES
+        size = task.tuning.candidate_cell_bytes
+        used = sum(s.tally.cells for s in self.active.values()) * size
         while self._waiting:
             child = self._waiting[0]
             moves = moves_of(task, graph, child)
@@ -151,12 +148,12 @@ class _Searches:
             # Counted before they are laid out: who waits asks again at every block.
             parents = graph.parents[child]
             wider = [parents if m.removes else (*parents, m.parent) for m in moves]
-            used += sum(task.cells(child, above) for above in wider) * CELL_BYTES
+            used += sum(task.cells(child, above) for above in wider) * size
             if self.active and used > task.memory:
                 break
             self._waiting.popleft()
-            tally = Tally(child, parents, task.fixed, moves, task.cards)
-            self.active[child] = _Search(tally, task.rule)
+            tally = task.tally(child, parents, moves)
+            self.active[child] = _Search(tally, task)
         return finished
 
     def end(self, child: int, again: bool) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sqlbn.search.bounds import Rule, error
 from sqlbn.search.contest import Estimates
 from sqlbn.search.decisions import Change, Decision, Graph, Task
-from sqlbn.search.tallies import PAIRED_ROWS, Move, Tally
+from sqlbn.search.tallies import Move, Tally
 from sqlbn.search.vfbn2 import moves_of
 
 Array = npt.NDArray[Any]
@@ -80,9 +80,7 @@ class FollowedGraph:
 
     def _tally(self, child: int) -> Tally:
         task, graph = self._task, self.graph
-        tally = Tally(
-            child, graph.parents[child], task.fixed, moves_of(task, graph, child), task.cards
-        )
+        tally = task.tally(child, graph.parents[child], moves_of(task, graph, child))
         for block in self._blocks:
             tally.add(block)
         return tally
@@ -126,7 +124,8 @@ class FollowedGraph:
         tally, rule = self._tallies[child], self._task.rule
         if not tally.moves or self.rows == 0:
             return None
-        estimates = tally.estimates(self._blocks[-1][:, :PAIRED_ROWS], len(tally.moves))
+        recent = self._blocks[-1][:, : self._task.tuning.paired_rows]
+        estimates = tally.estimates(recent, len(tally.moves))
         errors, delta = _errors(rule, self.rows, estimates, len(tally.moves))
         best = int(np.argmax(estimates.means[:-1]))
         reason = "bound"

@@ -233,7 +233,12 @@ def _read_spec(workspace: Workspace) -> ModelSpec:
     return ModelSpec(
         meta=meta,
         # A network without a class says so by an empty target.
-        target=class_codebook(meta["target"] or NO_CLASS, plain_type(meta["target_type"]), names),
+        target=class_codebook(
+            meta["target"] or NO_CLASS,
+            plain_type(meta["target_type"]),
+            names,
+            workspace.session.limits,
+        ),
         class_names=names,
         class_counts=tuple(float(row[1]) for row in classes),
         probability_columns=tuple(str(row[2]) for row in classes),

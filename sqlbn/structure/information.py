@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.counts.cover import Family
-
+# Variables that are counted together; the class has the number of attributes.
+Family = tuple[int, ...]
 Matrix = npt.NDArray[np.float64]
 
 # Values are compared after rounding, so that ties do not depend on the order of a sum.
@@ -37,6 +37,26 @@ class Information:
     def order(self) -> list[int]:
         """Attributes by MI, highest first; ties by position in the schema."""
         return sorted(range(len(self.mi)), key=lambda i: (-self.mi[i], i))
+
+
+class Sums(Protocol):
+    """Sums over the cells of families: of n ln n and, for the score `bayes`, of ln Gamma."""
+
+    @property
+    def n_log_n(self) -> Mapping[Family, float]:
+        """Of each family, the class among them."""
+
+    @property
+    def log_gamma(self) -> Mapping[Family, float] | None:
+        """Of the same families, where they were asked for."""
+
+    @property
+    def cards(self) -> Sequence[int]:
+        """Values of each attribute and, last, of the class."""
+
+    @property
+    def total(self) -> float:
+        """The rows that were counted."""
 
 
 def single_families(d: int) -> list[Family]:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.counts.counter import spectrum
-from sqlbn.counts.cover import Family, cells_of
 from sqlbn.errors import OptionError
-from sqlbn.structure.information import DECIMALS, Information, Matrix, pair_families, rounded
+from sqlbn.structure.information import (
+    DECIMALS,
+    Family,
+    Information,
+    Matrix,
+    Sums,
+    information,
+    pair_families,
+    rounded,
+)
 from sqlbn.structure.parent_sets import Term
 
 
@@ -144,23 +151,6 @@ def checked_score(name: str) -> Score:
     raise OptionError(f"--score {name}: choose bic, aic or bayes")
 
 
-class GammaSums:
-    """Sums of ln Gamma over the cells of families: BDeu, with an equivalent sample size of 1."""
-
-    def __init__(self, cards: Sequence[int]) -> None:
-        self._cards = cards
-        self.sums: dict[Family, float] = {}
-
-    def add(self, family: Family, counts: npt.NDArray[Any], cells: npt.NDArray[Any] | None) -> None:
-        """Take note of a family that was counted; as an array, or as a spectrum of counts."""
-        alpha = 1 / cells_of(family, self._cards)
-        empty = math.lgamma(alpha)
-        self.sums[family] = math.fsum(
-            n * (math.lgamma(count + alpha) - empty)
-            for count, n in zip(*map(np.ndarray.tolist, spectrum(counts, cells)), strict=True)
-        )
-
-
 def score_gains(
     score: Score, sums: Mapping[Family, float], cards: Sequence[int], total: float
 ) -> Matrix:
@@ -169,13 +159,22 @@ def score_gains(
     weight = {"bic": math.log(total) / 2, "aic": 1.0, "bayes": 0.0}[score]
 
     def value(family: Family) -> float:
-        return sums[family] - weight * cells_of(family, cards)
+        return sums[family] - weight * math.prod(cards[v] for v in family)
 
     gains = np.zeros((d, d))
     for i, j, y in pair_families(d):
         gain = (value((i, j, y)) + value((y,))) - (value((i, y)) + value((j, y)))
         gains[i, j] = gains[j, i] = gain / total
     return rounded(gains)
+
+
+def information_for(sums: Sums, score: Score | None = None) -> Information:
+    """MI; CMI where there are pairs; the gains of links where a score asks for them."""
+    info = information(sums.n_log_n, len(sums.cards) - 1, sums.total)
+    if score is None or info.cmi is None:
+        return info
+    scored = sums.log_gamma if sums.log_gamma is not None else sums.n_log_n
+    return replace(info, gains=score_gains(score, scored, sums.cards, sums.total))
 
 
 def forest(gains: Matrix, order: Sequence[int]) -> Structure:

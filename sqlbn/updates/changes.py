@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sqlbn.counts.margins import MARGINS, margin_information
+from sqlbn.counts.margins import MARGINS, margin_sums
 from sqlbn.counts.subsets import SubsetCounts
 from sqlbn.data import Source
 from sqlbn.data.no_target import display_name
@@ -33,6 +33,7 @@ from sqlbn.store.history import (
 from sqlbn.store.meta import program_meta, write_meta
 from sqlbn.store.spec import ModelSpec, read_spec
 from sqlbn.store.stored_variables import variables_of, write_variables
+from sqlbn.structure.shape import information_for
 from sqlbn.updates.joined_codebooks import (
     Array,
     Books,
@@ -302,16 +303,18 @@ def _rebuild(
 ) -> Rebuilt:
     """All tables of a model from the counts of its parts."""
     missing = tuple(b.missing for b in joined.books.books)
-    encoded = Encoded("", joined.books.cards, rows, model.weighted, missing=missing)
+    limits = new.session.limits
+    encoded = Encoded("", joined.books.cards, rows, model.weighted, missing=missing, limits=limits)
     kind = kind_of(model.living)
     learner = model.living.options.make_learner()
     with progress.stage("structure", "adding up margins", rows):
         margins = SubsetCounts(new, encoded, model.stored.families(MARGINS), MARGINS)
         combine(margins, parts)
         margins.describe("margin_families")
-        info = margin_information(
-            margins, joined.class_counts, learner.score, learner.orders_by_gain
+        sums = margin_sums(
+            margins, joined.class_counts, learner.score == "bayes", learner.orders_by_gain
         )
+        info = information_for(sums, learner.score)
         info = replace(info, names=model.living.names)
         if info.cmi is None:
             info = replace(info, cmi=model.cmi())

@@ -126,7 +126,7 @@ def join_books(
         session.execute(f"DROP TABLE {found}")
     write_classes(workspace, classes)
     names = tuple(str(value) for value, _ in classes)
-    class_book = class_codebook(one.class_book.name, one.class_book.sql_type, names)
+    class_book = class_codebook(one.class_book.name, one.class_book.sql_type, names, session.limits)
     types = {b.name: b.sql_type for b in one.books if b.kind == "categorical"}
     categorical = {b.name: b for b in categorical_books(workspace, types)}
     books = tuple(

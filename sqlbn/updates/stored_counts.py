@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.cover import Family
-from sqlbn.counts.families import INSERTED_TOGETHER, FamilyCounts, count_families
+from sqlbn.counts.families import FamilyCounts, count_families
 from sqlbn.counts.margins import MARGINS
 from sqlbn.counts.subsets import SubsetCounts, count_subsets, plan_subsets
 from sqlbn.encoding.encoded import Encoded
@@ -144,7 +144,7 @@ class StoredPart:
             keys, numbers = self._stored.cells(family, self._recoding)
             waiting.append((position, keys, numbers))
             cells += len(keys)
-            if cells > INSERTED_TOGETHER:
+            if cells > counts.limits.inserted_together:
                 _insert(counts.workspace, raw, waiting)
                 waiting, cells = [], 0
         _insert(counts.workspace, raw, waiting)

@@ -21,6 +21,7 @@ import sqlbn
 from sqlbn.encoding.discretise.mdl import mdl_partition
 from sqlbn.encoding.discretise.modl import cuts_at, modl_partition
 from sqlbn.encoding.discretise.modl_groups import modl_groups
+from sqlbn.engines.limits import Limits
 
 Rows = list[dict[str, Any]]
 
@@ -258,13 +259,12 @@ def test_many_categories_and_many_values() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
-def test_streamed_counts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streamed_counts_are_the_same() -> None:
     table = patients(500)
     with fit(table, "modl") as one:
         before = contents(one)
         level = one.variables.to_pylist()
-    monkeypatch.setattr("sqlbn.encoding.value_classes._BYTES_A_PAIR", 1e18)
-    with fit(table, "modl") as other:
+    with fit(table, "modl", limits=Limits(value_class_bytes=10**18)) as other:
         assert {k: v for k, v in contents(other).items() if k != "variables"} == {
             k: v for k, v in before.items() if k != "variables"
         }
@@ -273,11 +273,11 @@ def test_streamed_counts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "fever" in other.meta["elementary"]
 
 
-def test_too_many_values_by_class_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sqlbn.encoding.value_classes.Labelled.most_groupable", 3)
+def test_too_many_values_by_class_stay_as_they_are() -> None:
+    columns, three = ["town", "fever"], Limits(value_class_share=3.5 * 8 * 3 / 10**9)
     with (
         pytest.warns(sqlbn.SqlbnWarning, match="too many values by class"),
-        fit(patients(300), "modl", columns=["town", "fever"]) as model,
+        fit(patients(300), "modl", columns=columns, limits=three, memory_limit="1GB") as model,
     ):
         assert not books(model)["town"].grouped
         assert books(model)["town"].n_values == len(groups_in(model, "town"))
@@ -320,18 +320,15 @@ def coded(model: Any, table: pa.Table) -> pa.Table:
 
 @pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 @pytest.mark.parametrize("inline", [True, False])
-def test_grouped_values_are_scored_as_their_groups(
-    inline: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not inline:
-        monkeypatch.setattr("sqlbn.encoding.codebook.INLINE_CATEGORIES", 1)
+def test_grouped_values_are_scored_as_their_groups(inline: bool) -> None:
+    limits = Limits() if inline else Limits(inline_categories=1)
     table, new = patients(), patients(200, seed=4)
     chosen = ["town", "ward", "room's", "smokes", "word"]
     kept = ["room's", "word"]
-    with fit(table, "modl", columns=chosen, keep=kept) as model:
+    with fit(table, "modl", columns=chosen, keep=kept, limits=limits) as model:
         assert books(model)["town"].is_joined is not inline
         train, test = coded(model, table), coded(model, new)
-        with fit(train, "ef", categorical=chosen, keep=chosen) as other:
+        with fit(train, "ef", categorical=chosen, keep=chosen, limits=limits) as other:
             got = model.predict(new).select(["p_no", "p_maybe", "p_yes"])
             assert got == other.predict(test).select(["p_no", "p_maybe", "p_yes"])
         assert model.cpt("town").num_rows == 3 * books(model)["town"].n_values
@@ -341,16 +338,14 @@ def test_grouped_values_are_scored_as_their_groups(
 
 @pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 @pytest.mark.parametrize("inline", [True, False])
-def test_predict_in_plain_sql(
-    inline: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not inline:
-        monkeypatch.setattr("sqlbn.encoding.codebook.INLINE_CATEGORIES", 1)
+def test_predict_in_plain_sql(inline: bool, tmp_path: Path) -> None:
+    limits = Limits() if inline else Limits(inline_categories=1)
     table, new = patients(), patients(100, seed=5)
     store = tmp_path / "m.duckdb"
-    with fit(table, "modl", learner="kdb", k=1, store=store, name="it's") as model:
+    named = {"store": store, "name": "it's", "limits": limits}
+    with fit(table, "modl", learner="kdb", k=1, **named) as model:
         wanted = model.predict(new)
-    with sqlbn.load(store, "it's") as again:
+    with sqlbn.load(store, "it's", limits=limits) as again:
         assert again.predict(new) == wanted
     pq.write_table(new, tmp_path / "new.parquet")
     with duckdb.connect() as connection:
@@ -435,11 +430,11 @@ def test_prepare_tells_levels_and_profiles() -> None:
 
 @pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 @pytest.mark.parametrize("how", ["ef", "mdl", "modl"])
-def test_prepare_counts_what_a_model_counts(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sqlbn.encoding.codebook.INLINE_CATEGORIES", 5)
+def test_prepare_counts_what_a_model_counts(how: str) -> None:
+    limits = Limits(inline_categories=5)
     table = patients(300).append_column("w", pa.array([0.5, 1.0, 2.0] * 100))
-    found = sqlbn.prepare(table, "ill", discretise=how, weight="w")
-    with fit(table, how, weight="w") as model:
+    found = sqlbn.prepare(table, "ill", discretise=how, weight="w", limits=limits)
+    with fit(table, how, weight="w", limits=limits) as model:
         wanted = {r["attribute"]: r for r in model.variables.to_pylist()}
     assert {r["attribute"]: r for r in found.variables.to_pylist()} == wanted
 

@@ -680,6 +680,74 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             ],
         },
     ),
+    "counted cells, for the table of counts": (
+        "count/placed_counts",
+        {"position": 3, "counted": "registered_1"},
+    ),
+    "arrays of counts, for the table of counts": ("count/arrays", {"arrays": "registered_1"}),
+    "stored counts of two attributes": (
+        "count/stored_counts",
+        {"counts": '"model"."counts"', "positions": [3, 4]},
+    ),
+    "stored counts of no attribute": (
+        "count/stored_counts",
+        {"counts": '"model"."counts"', "positions": []},
+    ),
+    "seen cells of a set": (
+        "count/seen_cells",
+        {"counts": '"model"."counts"', "position": 3, "n_classes": 2},
+    ),
+    "counts of two sets stay": (
+        "count/drop_others",
+        {"counts": '"model"."counts"', "positions": [3, 4]},
+    ),
+    "counts of sets under other numbers": (
+        "count/moved_counts",
+        {"counts": '"model"."counts"', "places": '"model"."counts_moved"'},
+    ),
+    "rows of an attribute": (
+        "encode/named_rows",
+        {"attribute": "it's", "rows": "SELECT 0 AS code, 'red' AS value, 3 AS n"},
+    ),
+    "how many categories attributes have": (
+        "encode/category_numbers",
+        {"categories": '"model"."categories"'},
+    ),
+    "groups that a model has": (
+        "encode/known_groups",
+        {"categories": '"model"."categories"', "attribute": "it's"},
+    ),
+    "rows of every value": ("encode/totals", {"counted": "counted_1"}),
+    "how many values were counted": ("encode/distinct_values", {"counted": "counted_1"}),
+    "categories in the order of their codes": (
+        "encode/present_values",
+        {"categories": "SELECT 0 AS code, 'red' AS value, 3 AS n"},
+    ),
+    "cells of rows between three cuts": (
+        "encode/cells",
+        {
+            "labelled": 'SELECT i."x" AS value, i.y AS class FROM t AS i',
+            "cuts": "cuts_1",
+            "steps": [{"size": n, "bound": f"cuts[(place + {n})]"} for n in (1, 2)],
+            "located": "* EXCLUDE (place)",
+            "kept": "* EXCLUDE (value, cuts, place)",
+        },
+    ),
+    "rows of a range of shuffled numbers": (
+        "data/shuffled_range",
+        {
+            "columns": "x0, x1, y",
+            "shuffle": "hash(rowid, 0) % 4294967296",
+            "row_key": "rowid",
+            "relation": "encoded_3",
+            "low": 0,
+            "high": 1024,
+        },
+    ),
+    "cells of a pair that were seen": (
+        "count/observed_cells",
+        {"codes": "x0, x1, y", "total": "count(*)", "relation": "encoded_3"},
+    ),
 }
 
 
@@ -718,5 +786,5 @@ def test_every_template_has_a_golden_file_and_no_file_is_left_over(root: Path) -
 
 
 def test_every_template_says_what_it_is_for(root: Path) -> None:
-    for path in (root / "sql").glob("*.sql"):
+    for path in (root / "sql").rglob("*.sql"):
         assert path.read_text(encoding="utf-8").startswith("{# "), path.name

@@ -18,7 +18,6 @@ from sqlbn.counts.counter import (
     plan,
 )
 from sqlbn.counts.cover import (
-    BLOCK_CELLS,
     Block,
     Family,
     cells_of,
@@ -26,6 +25,7 @@ from sqlbn.counts.cover import (
 )
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import (
     key_type,
     packed_sql,
@@ -81,7 +81,7 @@ def test_single_attributes_with_the_class_share_scans() -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_cover_holds_families_of_mixed_sizes(seed: int) -> None:
     families, cards = mixed_families(seed)
-    check_cover(cover(families, cards), families, cards, BLOCK_CELLS)
+    check_cover(cover(families, cards), families, cards, Limits.block_cells)
 
 
 def test_pairs_with_the_class_of_the_yardstick_take_few_scans() -> None:
@@ -89,7 +89,7 @@ def test_pairs_with_the_class_of_the_yardstick_take_few_scans() -> None:
     families = [(i, j, d) for i in range(d) for j in range(i + 1, d)]
     blocks = cover(families, [5] * d + [7])
     assert len(blocks) < 150  # 1,431 pairs
-    check_cover(blocks, families, [5] * d + [7], BLOCK_CELLS)
+    check_cover(blocks, families, [5] * d + [7], Limits.block_cells)
 
 
 @pytest.mark.parametrize("seed", range(5))

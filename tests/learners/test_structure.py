@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sqlbn.counts.counter import GammaSums
 from sqlbn.errors import OptionError
 from sqlbn.structure.information import (
     Information,
@@ -27,7 +28,6 @@ from sqlbn.structure.parent_sets import (
     tc_terms,
 )
 from sqlbn.structure.shape import (
-    GammaSums,
     Structure,
     forest,
     k_dependence,

@@ -16,7 +16,7 @@ import sqlbn
 from sqlbn.cli.main import app
 from sqlbn.errors import SqlbnError
 from sqlbn.search.bounds import Rule
-from sqlbn.search.decisions import Change, Graph, Limits, Task
+from sqlbn.search.decisions import ArcLimits, Change, Graph, Task
 from sqlbn.search.window import FollowedGraph
 
 CARDS = (3, 2, 3, 2)
@@ -109,7 +109,7 @@ def test_counts_of_a_window_are_those_of_its_rows() -> None:
     blocks = [rng.integers(0, np.array(CARDS)[:, None], (4, 200)) for _ in range(7)]
     for block in blocks[4:]:
         block[1] = block[0] % 2  # something to be found
-    rule, limits = Rule("normal", 0.01, 200, 1e-3), Limits(CARDS, 2, 1000, None, 10**9)
+    rule, limits = Rule("normal", 0.01, 200, 1e-3), ArcLimits(CARDS, 2, 1000, None, 10**9)
     graph = Graph(3)
     graph.apply(Change("add", 2, 0))
     followed = FollowedGraph(Task(CARDS, (3,), rule, limits, 10**8), graph)

@@ -21,14 +21,14 @@ from typer.testing import CliRunner
 
 import sqlbn
 from sqlbn.cli.main import app
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.errors import OptionError
 from sqlbn.networks import learn
 from sqlbn.search.blocks import RowStream
 from sqlbn.search.bounds import Rule
-from sqlbn.search.decisions import Graph, Limits, Log, Task
+from sqlbn.search.decisions import ArcLimits, Graph, Log, Task
 from sqlbn.search.hill_climbing import LocalScores
-from sqlbn.search.tallies import CELL_BYTES
 from sqlbn.search.vfbn1 import vfbn1
 from sqlbn.search.vfbn2 import vfbn2
 
@@ -296,7 +296,7 @@ def test_ctrl_c_keeps_the_network_so_far(
 def task_of(codes: Codes, memory: int, block: int = 200) -> Iterator[tuple[RowStream, Task]]:
     with encoded(codes) as (engine, table):
         rule = Rule("normal", 0.01, block, 0.01)
-        limits = Limits(codes.cards, codes.cards[-1], 10_000, None, 2)
+        limits = ArcLimits(codes.cards, codes.cards[-1], 10_000, None, 2)
         stream = RowStream(engine, table, block)
         yield stream, Task(codes.cards, codes.fixed, rule, limits, memory)
 
@@ -321,7 +321,7 @@ def test_vfbn2_takes_turns_when_memory_is_short(
 ) -> None:
     codes = chain(classes=classes)
     d, most = codes.variables, share * classes
-    memory = most * d * CELL_BYTES
+    memory = most * d * Limits.candidate_cell_bytes
     module = sys.modules["sqlbn.search.vfbn2"]
     active: list[list[int]] = []
     real = module._Searches.activate
@@ -329,7 +329,7 @@ def test_vfbn2_takes_turns_when_memory_is_short(
     def watched(searches: Any) -> int:
         finished: int = real(searches)
         cells = [s.tally.cells for s in searches.active.values()]
-        assert len(cells) <= 1 or sum(cells) * CELL_BYTES <= memory
+        assert len(cells) <= 1 or sum(cells) * Limits.candidate_cell_bytes <= memory
         active.append(list(searches.active))
         return finished
 
@@ -361,7 +361,7 @@ def test_what_takes_more_than_its_share_is_not_considered(search: Any, power: in
     d = codes.variables
     for most in (1, 9, 10, 24, 27):
         log, graph = Log(), Graph(d)
-        with task_of(codes, memory=most * d**power * CELL_BYTES) as (stream, task):
+        with task_of(codes, memory=most * d**power * Limits.candidate_cell_bytes) as (stream, task):
             pairs = sum(task.cells(v, (p,)) <= most for v in range(d) for p in range(d) if p != v)
             search(stream, task, log, graph, lambda: None)
             assert task.most_cells(d**power) == most

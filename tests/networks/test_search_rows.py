@@ -17,7 +17,7 @@ from random_tables import examples
 from reference_search import Row
 from search_cases import Codes, code_tables, encoded
 
-from sqlbn.search import blocks
+from sqlbn.engines.limits import Limits
 from sqlbn.search.blocks import RowStream
 from sqlbn.search.methods import entropy
 from sqlbn.search.tallies import Move, Tally
@@ -154,11 +154,11 @@ def turns(
     return found
 
 
-def small_scans(monkeypatch: pytest.MonkeyPatch, first: int, most: int | None) -> None:
+def small_scans(first: int, most: int | None) -> Limits:
     """Scans that bring few rows, as a table of billions would see them."""
-    monkeypatch.setattr(blocks, "_FIRST_ROWS", first)
-    if most is not None:
-        monkeypatch.setattr(blocks, "_MEMORY_SHARE", most * 4 / 2**30)
+    if most is None:
+        return Limits(stream_rows=first)
+    return Limits(stream_rows=first, stream_share=most * 4 / 2**30)
 
 
 @pytest.mark.parametrize(
@@ -173,29 +173,23 @@ def small_scans(monkeypatch: pytest.MonkeyPatch, first: int, most: int | None) -
         (700, 1000, 100, 100),  # a block longer than a turn
     ],
 )
-def test_every_row_comes_once_a_turn(
-    n: int, block: int, first: int, most: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_row_comes_once_a_turn(n: int, block: int, first: int, most: int | None) -> None:
     codes = numbered(n)
     whole = [row for b in turns(codes, block, 1)[0] for row in b]
-    small_scans(monkeypatch, first, most)
-    found = turns(codes, block, 3, memory_limit="1GiB")
+    found = turns(codes, block, 3, memory_limit="1GiB", limits=small_scans(first, most))
     for mine in found:
         assert [len(b) for b in mine] == [block] * (n // block) + [n % block] * (n % block > 0)
         assert Counter(row for b in mine for row in b) == Counter(codes.rows)
         assert [row for b in mine for row in b] == whole
 
 
-def test_the_order_is_that_of_the_seed_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_order_is_that_of_the_seed_alone(tmp_path: Path) -> None:
     codes = numbered(5000)
     wanted = turns(codes, 700, 2, threads=1, seed=3)
     assert turns(codes, 700, 2, threads=2, seed=3) == wanted
     assert turns(codes, 700, 2, tmp_path / "codes.parquet", threads=2, seed=3) == wanted
-    small_scans(monkeypatch, 100, 900)
-    file = tmp_path / "again.parquet"
-    assert turns(codes, 700, 2, file, threads=2, seed=3, memory_limit="1GiB") == wanted
+    small = {"memory_limit": "1GiB", "limits": small_scans(100, 900)}
+    assert turns(codes, 700, 2, tmp_path / "again.parquet", threads=2, seed=3, **small) == wanted
     other = [row for b in turns(codes, 700, 1, seed=4)[0] for row in b]
     rows = [row for b in wanted[0] for row in b]
     assert rows != other

@@ -11,9 +11,9 @@ from random_tables import examples
 from search_cases import Codes, code_tables, encoded, random_codes, sets_of
 
 from sqlbn.search.decisions import (
+    ArcLimits,
     Change,
     Graph,
-    Limits,
     Log,
     changes_of,
     new_parents,
@@ -118,7 +118,7 @@ def reachable(parents: list[tuple[int, ...]], child: int) -> set[int]:
 @given(st.integers(1, 7), st.integers(0, 2**64))
 def test_graph_knows_its_cycles(d: int, seed: int) -> None:
     rng = random.Random(seed)
-    graph, limits = Graph(d), Limits([2] * d, 1, 10**6, None, 10**6)
+    graph, limits = Graph(d), ArcLimits([2] * d, 1, 10**6, None, 10**6)
     for _ in range(25):
         now = [frozenset(p) for p in graph.parents]
         assert reference.is_acyclic(now)

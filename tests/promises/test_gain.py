@@ -16,6 +16,7 @@ import reference
 import reference_collections
 
 import sqlbn
+from sqlbn.engines.limits import Limits
 
 NAMES = ["noise", "copy", "sign", "hint"]
 
@@ -46,12 +47,10 @@ def test_two_copies_of_noise_are_no_super_parent(options: dict[str, Any]) -> Non
 
 @pytest.mark.parametrize("learner", ["fanc", "fan", "tc"])
 @pytest.mark.parametrize("limit", [None, 1])
-def test_two_copies_of_noise_come_last(
-    learner: str, limit: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if limit is not None:  # pairs that are too large for an array
-        monkeypatch.setattr("sqlbn.counts.subsets.ARRAY_CELLS", limit)
-    with sqlbn.fit(table(), "y", learner, order="gain") as model:
+def test_two_copies_of_noise_come_last(learner: str, limit: int | None) -> None:
+    # With a limit, pairs are too large for an array.
+    limits = Limits(array_cells=limit) if limit is not None else Limits()
+    with sqlbn.fit(table(), "y", learner, order="gain", limits=limits) as model:
         ranked = sorted(model.attributes.to_pylist(), key=lambda r: r["rank"])
     assert [r["attribute"] for r in ranked] == ["sign", "hint", "noise", "copy"]
 

@@ -9,8 +9,7 @@ from spark_cluster import Cluster
 
 import sqlbn
 from sqlbn import networks
-from sqlbn.encoding import value_classes
-from sqlbn.encoding.discretise import equal_frequency as discretise
+from sqlbn.engines.limits import Limits
 from sqlbn.errors import OptionError
 
 pytest.importorskip("pyspark", reason="pip install 'sqlbn[spark]'")
@@ -75,16 +74,14 @@ def test_same_model(case: str, lake: str) -> None:
         assert_same_rows(one.predict(lake), other.predict(lake), "predictions")
 
 
-def test_cut_points_of_a_sample(lake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discretise, "SAMPLE_ROWS", 90)
-    with both(lake, "nb") as (one, other):
+def test_cut_points_of_a_sample(lake: str) -> None:
+    with both(lake, "nb", limits=Limits(quantile_rows=90)) as (one, other):
         assert_same(one, other)
 
 
-def test_cells_of_columns_with_too_many_values(lake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(value_classes, "_MEMORY_SHARE", 1e-9)
-    monkeypatch.setattr(value_classes.Labelled, "most_cells", 20)
-    with both(lake, "nb", discretise="mdl", weight="w") as (one, other):
+def test_cells_of_columns_with_too_many_values(lake: str) -> None:
+    few = Limits(value_class_share=1e-9, partition_cells=20, partition_cells_least=20)
+    with both(lake, "nb", discretise="mdl", weight="w", limits=few) as (one, other):
         assert_same(one, other)
 
 

@@ -22,7 +22,8 @@ from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 
 import sqlbn
-from sqlbn.counts.cover import cover
+from sqlbn.engines import Session
+from sqlbn.engines.limits import Limits
 
 SOAK = int(os.environ.get("SQLBN_SOAK", "0"))
 TOLERANCE = 1e-12
@@ -304,14 +305,17 @@ def as_if_large(limit: int) -> Iterator[None]:
     """Limits so low that small tables go the ways of large ones: joined codebooks, sparse counts,
     back-off by chains of tables, nothing fused, rows left out in chunks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.encoding.codebook.INLINE_CATEGORIES", 2)
-        patch.setattr("sqlbn.counts.counter.cover", lambda f, cards, _: cover(f, cards, limit))
-        patch.setattr("sqlbn.counts.families.BLOCK_CELLS", limit)
+        low = Limits(
+            inline_categories=2,
+            block_cells=limit,
+            block_cells_least=limit,
+            array_cells=limit,
+            inserted_together=limit,
+        )
+        patch.setattr(Session, "limits", low)
         patch.setattr("sqlbn.kinds.product.factors._COMPLETE_LEAST", limit)
         patch.setattr("sqlbn.kinds.product.factors._COMPLETE_MOST", limit)
         patch.setattr("sqlbn.kinds.product.factors.FUSED_KEYS", 1)
-        patch.setattr("sqlbn.counts.subsets.ARRAY_CELLS", limit)
-        patch.setattr("sqlbn.counts.subsets.INSERTED_TOGETHER", limit)
         patch.setattr("sqlbn.kinds.average.super_tables._FUSED_VALUES", limit)
         patch.setattr("sqlbn.kinds.average.super_tables._COMPLETE_VALUES", limit)
         patch.setattr("sqlbn.kinds.average.super_tables._GAPLESS_KEYS", limit)

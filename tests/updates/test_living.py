@@ -18,6 +18,7 @@ import pytest
 from conftest import Run
 
 import sqlbn
+from sqlbn.engines.limits import Limits
 from sqlbn.errors import (
     ColumnError,
     OptionError,
@@ -187,10 +188,9 @@ def test_models_of_an_earlier_sqlbn_say_so(store: Path, parts: list[str]) -> Non
 
 
 def test_pairs_that_are_too_many_are_not_stored_and_the_structure_stays(
-    parts: list[str], monkeypatch: pytest.MonkeyPatch
+    parts: list[str],
 ) -> None:
-    monkeypatch.setattr("sqlbn.counts.margins.STORED_CELLS", 10)
-    with sqlbn.fit(parts[0], "kind", k=1) as model:
+    with sqlbn.fit(parts[0], "kind", k=1, limits=Limits(stored_margin_cells=10)) as model:
         before = model.parents.to_pylist()
         change = model.update(parts[1])
         assert "pairs of attributes are not stored" in change.notes[0]

@@ -15,16 +15,16 @@ from sqlbn.data.sampling import shuffle_sql
 from sqlbn.data.value_types import numeric_axis
 from sqlbn.encoding.profile import ColumnProfile, Weights
 from sqlbn.engines import Session
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import identifier, render
 
-SAMPLE_ROWS = 100_000
-# Past that, cuts are found by going through the values instead of through the bins.
-_MOST_BINS = 1_000_000
-
 
 def equal_frequency_cuts(
-    values: npt.NDArray[Any], totals: npt.NDArray[Any], bins: int
+    values: npt.NDArray[Any],
+    totals: npt.NDArray[Any],
+    bins: int,
+    counted_bins: int = Limits.counted_bins,
 ) -> tuple[float, ...]:
     """Cut j is the smallest value with at least j/bins of the weight at or below it.
 
@@ -37,7 +37,7 @@ def equal_frequency_cuts(
     if len(values) == 0:
         return ()
     below = np.cumsum(totals)
-    if bins > _MOST_BINS:  # no more than there are values, and none of the others is looked at
+    if bins > counted_bins:  # no more than there are values, and none of the others is looked at
         passed = np.floor(below / below[-1] * bins)
         found = np.flatnonzero(np.diff(passed, prepend=0.0) > 0)
         return tuple(float(values[i]) for i in found if i < len(values) - 1)
@@ -56,7 +56,7 @@ def learn_cuts(
 ) -> dict[str, tuple[float, ...]]:
     """Equal-frequency cut points of every numeric column."""
     return {
-        name: equal_frequency_cuts(values, totals, bins)
+        name: equal_frequency_cuts(values, totals, bins, session.limits.counted_bins)
         for name, values, totals in _value_totals(session, source, rows, columns, weights)
     }
 
@@ -73,7 +73,7 @@ def _value_totals(
     axes = {p.name: numeric_axis(identifier(p.name), p.sql_type, dialect) for p in columns}
     weight = weights.value_sql() if weights is not None else "1"
     relation, where, sample = source.relation, source.where_sql, None
-    if rows > SAMPLE_ROWS and columns:
+    if rows > session.limits.quantile_rows and columns:
         if source.row_key is None:
             names = list(axes) + ([weights.column] if weights is not None else [])
             source = staged(session, source, names)
@@ -109,7 +109,8 @@ def _drawn(
     """A sample of the rows, by their shuffled numbers."""
     assert source.row_key is not None
     # A few more rows than wanted pass the threshold, the smallest shuffled numbers are kept.
-    share = (SAMPLE_ROWS + 10 * math.sqrt(SAMPLE_ROWS)) / rows
+    wanted = session.limits.quantile_rows
+    share = (wanted + 10 * math.sqrt(wanted)) / rows
     row_engine = session.row_engine
     statement = render(
         "encode/sample",
@@ -119,7 +120,7 @@ def _drawn(
         shuffle=shuffle_sql(source.row_key, session.settings.seed, row_engine.dialect),
         row_key=source.row_key,
         threshold=min(2**32, math.ceil(share * 2**32)),
-        size=SAMPLE_ROWS,
+        size=wanted,
         relation=source.numbered_relation,
         where=source.where_sql,
     )

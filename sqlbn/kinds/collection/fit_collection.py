@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlbn.counts.cover import Family
-from sqlbn.counts.margins import keep_margins, margin_information
+from sqlbn.counts.margins import keep_margins, margin_sums
 from sqlbn.counts.subsets import (
     SubsetCounts,
     affordable,
@@ -43,7 +43,7 @@ from sqlbn.structure.parent_sets import (
     spc_terms,
     tc_terms,
 )
-from sqlbn.structure.shape import Shape, Structure
+from sqlbn.structure.shape import Shape, Structure, information_for
 
 REMEDY = "limit parents with --parents-from-first, use fewer --bins or --exclude attributes"
 
@@ -135,7 +135,7 @@ def fit_collection(
     collecting = collectable.collecting
     counts = _counted(workspace, encoded, collectable.early, None, progress)
     keep_margins(counts)
-    info = margin_information(counts, class_counts, bare_pairs=collecting.by_gain)
+    info = information_for(margin_sums(counts, class_counts, bare_pairs=collecting.by_gain))
     if shape is None:
         order = ordered(info, collecting.order)
         chosen = None

@@ -1,0 +1,3 @@
+{# The rows of a statement behind the name of their attribute. #}
+SELECT {{ attribute | lit }}, *
+FROM ({{ rows }})
