@@ -15,7 +15,7 @@ from sqlbn.engines.sql import (
     literals,
 )
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import ExportError
+from sqlbn.errors import ExportError, opt
 from sqlbn.exporting.targets import (
     INPUT,
     TURNS_TABLE,
@@ -78,7 +78,7 @@ def check_columns(carried: Sequence[str], results: Sequence[str], target: Target
         if name.lower() in taken or name.lower().startswith(RESERVED):
             raise ExportError(
                 f"the script would have two columns {name!r}, one of the input and one of the "
-                "prediction; choose others of the input with --key"
+                f"prediction; choose others of the input with {opt('key')}"
             )
         if target.names is not None and len(name.encode()) > target.names:
             raise ExportError(
@@ -132,7 +132,8 @@ class Script:
         carried = tuple(dict.fromkeys(key)) or tuple(self._spec.books[v].name for v in scorer.used)
         if not carried:
             raise ExportError(
-                "the model looks at no attribute; name a column of the input table with --key"
+                "the model looks at no attribute; name a column of the input table with "
+                f"{opt('key')}"
             )
         results = probability_columns(scorer.probability_columns, self._target)
         check_columns(carried, results, self._target)
@@ -233,7 +234,8 @@ class Script:
 def _check_text(value: str) -> None:
     if "\x00" in value:
         raise ExportError(
-            f"the value {value!r} holds a NUL character, which no script can; use --format json"
+            f"the value {value!r} holds a NUL character, which no script can; use "
+            f"{opt('format', 'json')}"
         )
 
 
