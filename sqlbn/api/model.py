@@ -26,6 +26,7 @@ from sqlbn.learners.fit_options import checked_rows
 from sqlbn.store import open_store
 from sqlbn.store.meta import decoded_meta
 from sqlbn.store.spec import ModelSpec
+from sqlbn.store.sql_objects import too_large_for_sql
 from sqlbn.structure.shape import Shape
 from sqlbn.updates.changes import Change, Changed, merge
 from sqlbn.updates.operations import change_rows
@@ -131,6 +132,10 @@ class Model:
         if "decisions" not in self._workspace.names():
             return None
         return self._table("decisions", "step")
+
+    def has_macro(self, name: str) -> bool:
+        """Whether a store that holds it under this name has a macro `predict` for it."""
+        return too_large_for_sql(self._spec, name, self._session.limits) is None
 
     def cpt(self, attribute: str) -> pa.Table:
         """The conditional probability table of an attribute, with decoded values."""

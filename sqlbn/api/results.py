@@ -1,8 +1,6 @@
 """What the program needs besides verbs: checks before the work, tables and pictures of results."""
 
-from sqlbn.api.model import Model
 from sqlbn.data.opening import check_there
-from sqlbn.engines.limits import Limits
 from sqlbn.engines.output_files import (
     check_folder,
     check_new_folder,
@@ -24,7 +22,6 @@ from sqlbn.report.plots import (
 )
 from sqlbn.store.damage import model_label
 from sqlbn.store.saving import as_folder, is_folder
-from sqlbn.store.sql_objects import too_large_for_sql
 from sqlbn.updates.changes import Change
 from sqlbn.updates.stream import LEAST_BATCHES, StreamBatch, batches_table
 
@@ -45,7 +42,6 @@ __all__ = [
     "check_rows_file",
     "check_table_file",
     "check_there",
-    "has_macro",
     "identifier",
     "is_folder",
     "literal",
@@ -58,8 +54,3 @@ __all__ = [
     "read_network",
     "write_table",
 ]
-
-
-def has_macro(model: Model, name: str) -> bool:
-    """Whether a stored model has the macro `predict` for SQL users."""
-    return too_large_for_sql(model.spec, name, Limits()) is None

@@ -38,8 +38,8 @@ from typing import Any
 
 from sqlbn import __version__
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.engines.sql import literal
 from sqlbn.engines.workspace import Workspace
+from sqlbn.exporting.script import listed_categories
 from sqlbn.kinds.losses import TIE
 from sqlbn.store.spec import ModelSpec
 
@@ -92,8 +92,4 @@ def _attribute(workspace: Workspace, position: int, book: Codebook) -> dict[str,
         found["cuts"] = list(book.cuts) if book.missing != 0 else None
         found["empty"] = list(book.empty)
         return found
-    listed = workspace.session.rows(
-        f"SELECT value, code::BIGINT FROM {workspace.table('categories')} "
-        f"WHERE attribute = {literal(book.name)} AND value IS NOT NULL ORDER BY code, value"
-    )
-    return {**found, "categories": dict(listed)}
+    return {**found, "categories": dict(listed_categories(workspace, book.name))}

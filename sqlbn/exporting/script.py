@@ -8,12 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sqlbn import __version__
-from sqlbn.engines.sql import (
-    RESERVED,
-    identifier,
-    literal,
-    literals,
-)
+from sqlbn.engines.sql import RESERVED, identifier, literal, literals, render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ExportError, opt
 from sqlbn.exporting.targets import (
@@ -141,7 +136,8 @@ class Script:
         for stored, rows in self._tables():
             yield from self._table(stored, rows)
         if self._view is not None:
-            query = f"CREATE VIEW {self._translator.name(self._view)} AS\n{query}"
+            view = self._translator.name(self._view)
+            query = render("script/view", view=view, query=query)
         yield f"\n{query};\n"
 
     def _head(self) -> str:
@@ -162,9 +158,9 @@ class Script:
         """The model's tables under the names that queries have for them, and queries for both."""
         workspace, scorer = self._workspace, self._scorer
         for factor in _tables_of(scorer.factors):
-            yield factor, f"FROM {workspace.table(factor)}"
+            yield factor, workspace.select(factor)
         for table in scorer.scoring.tables:
-            yield table, f"FROM {workspace.table(table)}"
+            yield table, workspace.select(table)
         if scorer.scoring.n_turns:
             yield TURNS_TABLE, _numbers(scorer.scoring.n_turns)
         joined = [
@@ -173,30 +169,31 @@ class Script:
             if scorer.books[v].is_joined_in(scorer.dialect)
         ]
         if joined:
-            yield (
-                _CATEGORIES,
-                "SELECT attribute, code::BIGINT AS code, value "
-                f"FROM {workspace.table('categories')} "
-                f"WHERE attribute IN ({literals(joined)}) AND value IS NOT NULL "
-                "ORDER BY attribute, code, value",
+            rows = select_sql(
+                workspace.table("categories"),
+                "attribute, code::BIGINT AS code, value",
+                where=f"attribute IN ({literals(joined)}) AND value IS NOT NULL",
+                order="attribute, code, value",
             )
+            yield _CATEGORIES, rows
 
     def _table(self, stored: str, rows: str) -> Iterator[str]:
         write, name = self._translator, self._translator.name(self._table_name(stored))
         columns = self._workspace.session.columns(f"({rows})")
         listed = ", ".join(f"{write.name(column)} {write.type(kind)}" for column, kind in columns)
-        yield f"\nCREATE TABLE {name} ({listed}){self._target.table_end};\n"
-        into = f"INSERT INTO {name} ({', '.join(write.name(column) for column, _ in columns)})"
+        made = render("script/table", table=name, columns=listed, end=self._target.table_end)
+        yield f"\n{made};\n"
+        names = ", ".join(write.name(column) for column, _ in columns)
         chunk: list[str] = []
         size = 0
         for values in self._values(rows):
             chunk.append(values)
             size += len(values)
             if len(chunk) == _INSERT_ROWS or size > _INSERT_CHARACTERS:
-                yield _insert(into, chunk)
+                yield _insert(name, names, chunk)
                 chunk, size = [], 0
         if chunk:
-            yield _insert(into, chunk)
+            yield _insert(name, names, chunk)
 
     def _values(self, rows: str) -> Iterator[str]:
         with self._workspace.session.batches(rows) as reader:
@@ -210,6 +207,13 @@ class Script:
             return literal(value) if isinstance(value, float | None) else str(int(value))
         _check_text(value)
         return self._translator.text(value)
+
+
+def listed_categories(workspace: Workspace, attribute: str) -> list[tuple[str, int]]:
+    """The categories of an attribute and their codes, in the order of these."""
+    own = f"attribute = {literal(attribute)} AND value IS NOT NULL"
+    found = workspace.read("categories", "value", "code", where=own, order=("code", "value"))
+    return [(value, int(code)) for value, code in found]
 
 
 def _check_text(value: str) -> None:
@@ -226,9 +230,8 @@ def _tables_of(factors: Sequence[Factor]) -> list[str]:
 
 
 def _numbers(count: int) -> str:
-    return f"SELECT range AS turn FROM range(1, {count + 1})"
+    return select_sql(f"range(1, {count + 1})", "range AS turn")
 
 
-def _insert(into: str, rows: Sequence[str]) -> str:
-    listed = ",\n".join(rows)
-    return f"{into} VALUES\n{listed};\n"
+def _insert(table: str, columns: str, rows: Sequence[str]) -> str:
+    return f"{render('script/insert', table=table, columns=columns, rows=rows)};\n"

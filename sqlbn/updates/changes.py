@@ -16,12 +16,7 @@ from sqlbn.encoding.encoded import Encoded, discard
 from sqlbn.encoding.preparing import Prepared, encode_rows, prepare_like
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import (
-    NoRowsError,
-    SourceError,
-    StoreError,
-    opt,
-)
+from sqlbn.errors import NoRowsError, SourceError, StoreError, opt
 from sqlbn.kinds.kind import Added
 from sqlbn.store.history import (
     FILES,

@@ -51,7 +51,7 @@ def fit(
             echo_json({"name": name, "store": str(store), **model.meta})
         elif not STATE.quiet:
             print_model(model, most=10)
-            _print_place(store, name, results.has_macro(model, name))
+            _print_place(store, name, model.has_macro(name))
 
 
 def _print_place(store: str, name: str, has_macro: bool) -> None:
