@@ -24,12 +24,12 @@ from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.average.fit_average import affordable_subsets, fit_average
-from sqlbn.kinds.collection.fit_collection import REMEDY, collectable, fit_terms
+from sqlbn.kinds.collection.fit_collection import collectable, fit_terms, remedy
 from sqlbn.kinds.first_pass import Fitted, Job
 from sqlbn.kinds.losses import Loss
 from sqlbn.kinds.product.fit_product import fit_network, fit_product, fit_weighed
 from sqlbn.learners.base import Learner
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.store.history import start_history
 from sqlbn.store.meta import fit_meta, write_meta
 from sqlbn.store.spec import ModelSpec, read_spec
@@ -153,4 +153,4 @@ def _check_room(workspace: Workspace, prepared: Prepared, options: FitOptions) -
     if averaging is not None and averaging.attributes is None:
         affordable_subsets(workspace, codes, range(codes.n_attributes), averaging)
     if collecting is not None:
-        affordable(workspace, codes, collectable(prepared, collecting).early, REMEDY)
+        affordable(workspace, codes, collectable(prepared, collecting).early, remedy())

@@ -126,7 +126,7 @@ def cli() -> Run:
     from typer.testing import CliRunner
 
     from sqlbn.cli.main import _show_warning, app
-    from sqlbn.cli.state import STATE
+    from sqlbn.cli.output import STATE
 
     def called(*words: object) -> subprocess.CompletedProcess[str]:
         command = [str(word) for word in words]

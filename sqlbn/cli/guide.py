@@ -1,4 +1,4 @@
-"""`sqlbn help`: the pages of the guide, `sqlbn/help/*.md`, as a terminal shows them.
+"""The pages of the guide, `sqlbn/help/*.md`, as a terminal shows them.
 
 No engine is needed to read them: nothing here may import one.
 """
@@ -10,13 +10,8 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 from importlib import resources
-from typing import Annotated
 
-import typer
-
-from sqlbn.cli.text import echo
 from sqlbn.errors import OptionError
-from sqlbn.text import json_text
 
 # In the order in which a newcomer would read them.
 TOPICS = (
@@ -25,29 +20,14 @@ TOPICS = (
 )  # fmt: skip
 # Columns of a terminal that tables take; the pages' prose is as wide.
 WIDTH = 80
+_LEAST = 12
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"^```\w*\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 _TABLE = re.compile(r"^\|.*\n\|[-: |]+\|\n((?:\|.*\n)*)", re.MULTILINE)
 _BAR = re.compile(r"(?<!\\)\|")
 
 
-def print_page(
-    topic: Annotated[
-        str | None,
-        typer.Argument(metavar="TOPIC", help="A page of the guide. [default: list the pages]"),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
-) -> None:
-    """Print a page of the guide, or list the pages."""
-    if topic is None:
-        listed = {name: about(page(name)) for name in TOPICS}
-        echo(json_text(listed) if as_json else _contents(listed))
-    else:
-        text = page(topic)
-        echo(json_text({"topic": topic, "text": text}) if as_json else plain(text).rstrip())
-
-
-def _contents(listed: dict[str, str]) -> str:
+def contents(listed: dict[str, str]) -> str:
     """Every topic with what its page is about."""
     lines = [f"  sqlbn help {topic:<10}  {text}" for topic, text in listed.items()]
     return "\n".join(
@@ -112,16 +92,19 @@ def _cells(line: str) -> list[str]:
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Of every column; where all do not fit, the widest gives way."""
+    """Of every column; while all do not fit, the widest gives way."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    widest = widths.index(max(widths))
-    others = sum(widths) - widths[widest] + 2 * (len(widths) - 1)
-    widths[widest] = min(widths[widest], max(20, WIDTH - others))
+    while sum(widths) + 2 * (len(widths) - 1) > WIDTH and max(widths) > _LEAST:
+        widths[widths.index(max(widths))] -= 1
     return widths
 
 
 def _row_lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    wrapped = [textwrap.wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+    # Names of options are not cut at their dashes.
+    wrapped = [
+        textwrap.wrap(cell, width, break_on_hyphens=False)
+        for cell, width in zip(row, widths, strict=True)
+    ]
     return [
         "  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
         for parts in itertools.zip_longest(*wrapped, fillvalue="")

@@ -1,4 +1,4 @@
-"""The program `sqlbn`: its commands, and how warnings reach a person."""
+"""The program `sqlbn`: its commands by name, and how warnings reach a person."""
 
 from __future__ import annotations
 
@@ -12,36 +12,46 @@ import typer
 import typer.core
 
 from sqlbn import __version__
-from sqlbn.cli import (
-    curving,
-    evaluating,
-    exporting,
-    fitting,
-    guide,
-    inspecting,
-    living,
-    network,
-    predicting,
-    preparing,
-    ranking,
-    sampling,
-    sqltext,
-    streaming,
-)
-from sqlbn.cli.reporting import leave_quietly, reporting
-from sqlbn.cli.signals import end_on_signals
-from sqlbn.cli.state import STATE
-from sqlbn.cli.text import echo
-from sqlbn.engines.scratch import sweep
+from sqlbn.cli.command import made
+from sqlbn.cli.endings import end_on_signals, leave_quietly
+from sqlbn.cli.output import STATE, echo
 from sqlbn.errors import SqlbnWarning
+from sqlbn.options.catalogue import COMMAND_GROUPS, COMMANDS
 from sqlbn.text import printable
 
 # The library's error of a wrong use, which it does not name.
 _USAGE: Any = typer.BadParameter.__mro__[1]
+_ABOUT = "Bayesian-network classifiers learned inside the database, from Parquet lakes."
 
 
 class _Commands(typer.core.TyperGroup):
-    """The commands; what they say of a wrong use holds no control character of it."""
+    """Commands that are made when they are asked for; `within` is the group's own name.
+
+    What they say of a wrong use holds no control character of it.
+    """
+
+    within = ""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of this group, as they stand in the catalogue."""
+        inner = [
+            name.removeprefix(self.within) for name in COMMANDS if name.startswith(self.within)
+        ]
+        return list(dict.fromkeys(name.split()[0] for name in inner))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command, or a group of commands."""
+        name = self.within + cmd_name
+        if name in COMMAND_GROUPS:
+            return _group(cmd_name)
+        return made(name) if name in COMMANDS else None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """What there is, without making it."""
+        names = self.list_commands(ctx)
+        lines = [(name, _summary(self.within + name)) for name in names]
+        with formatter.section("Commands"):
+            formatter.write_dl(lines)
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
         with _clean_usage():
@@ -50,6 +60,27 @@ class _Commands(typer.core.TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with _clean_usage():
             return super().invoke(ctx)
+
+
+class _NetworkCommands(_Commands):
+    within = "network "
+
+
+class _SqlCommands(_Commands):
+    within = "sql "
+
+
+_INNER = {"network": _NetworkCommands, "sql": _SqlCommands}
+
+
+def _summary(name: str) -> str:
+    return COMMAND_GROUPS[name] if name in COMMAND_GROUPS else COMMANDS[name].summary
+
+
+def _group(name: str) -> Any:
+    group = _INNER[name](name=name, help=COMMAND_GROUPS[name], no_args_is_help=True)
+    group.rich_markup_mode = None
+    return group
 
 
 @contextmanager
@@ -64,32 +95,13 @@ def _clean_usage() -> Iterator[None]:
 app = typer.Typer(
     name="sqlbn",
     cls=_Commands,
-    help="Bayesian-network classifiers learned inside the database, from Parquet lakes.",
+    help=_ABOUT,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("fit")(reporting(fitting.fit))
-app.command("predict")(reporting(predicting.predict))
-app.command("update")(reporting(living.update))
-app.command("forget")(reporting(living.forget))
-app.command("merge")(reporting(living.merge))
-app.command("stream")(reporting(streaming.stream))
-app.command("evaluate")(reporting(evaluating.evaluate))
-app.command("models")(reporting(inspecting.models))
-app.command("show")(reporting(inspecting.show))
-app.command("drop")(reporting(inspecting.drop))
-app.command("export")(reporting(exporting.export))
-app.command("demo")(reporting(fitting.demo))
-app.command("prepare")(reporting(preparing.prepare))
-app.command("rank")(reporting(ranking.rank))
-app.command("curve")(reporting(curving.curve))
-app.command("sample")(reporting(sampling.sample))
-app.command("help")(reporting(guide.print_page))
-app.add_typer(network.app, name="network")
-app.add_typer(sqltext.app, name="sql")
 
 
 def _version(wanted: bool) -> None:
@@ -98,14 +110,13 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help=_ABOUT)
 def _common(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Bayesian-network classifiers learned inside the database, from Parquet lakes."""
-    sweep()  # also for commands that start no engine
+    """What holds for all commands."""
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlbn.errors import OptionError
-from sqlbn.limits import read_small_file
+from sqlbn.options.user_values import read_small_file
 
 # Some thousand attributes with hundreds of parent sets each.
 _MOST_BYTES = 64_000_000
@@ -15,7 +15,7 @@ _MOST_BYTES = 64_000_000
 
 def read_parents(path: Path) -> dict[str, Any]:
     """The table `[parents]` of a TOML file, with nothing beside it."""
-    data = read_small_file(path, "--parents", _MOST_BYTES)
+    data = read_small_file(path, "parents", _MOST_BYTES)
     try:
         found = tomllib.loads(data.decode("utf-8"))
     except ValueError as error:  # no TOML, no UTF-8, or a number of thousands of digits

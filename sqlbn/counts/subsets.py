@@ -23,7 +23,7 @@ from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.packing import strides
 from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 
 
 def affordable(
@@ -34,7 +34,7 @@ def affordable(
     if cost.n_bytes > room:
         raise OptionError(
             f"{cost}, but {readable_bytes(room)} of disk may be used: {remedy}, "
-            "or raise --disk-limit"
+            f"or raise {opt('disk_limit')}"
         )
 
 

@@ -15,7 +15,12 @@ from sqlbn.data.relation import Source, SourceFile, parquet_row_key
 from sqlbn.data.remote import remote_files
 from sqlbn.engines import Session
 from sqlbn.engines.sql import literal, literals
-from sqlbn.errors import OptionError, SourceError, SqlbnError
+from sqlbn.errors import (
+    OptionError,
+    SourceError,
+    SqlbnError,
+    opt,
+)
 from sqlbn.text import is_remote, shown, without_secrets
 
 _PARQUET = (".parquet", ".pq", ".parq")
@@ -221,12 +226,16 @@ def _compare_schemas(
         if not used(name) or wanted.get(name) == found.get(name):
             continue
         if name not in found:
-            raise SourceError(f"{file!r} has no column {name!r}, which {first!r} has; --exclude it")
+            raise SourceError(
+                f"{file!r} has no column {name!r}, which {first!r} has; {opt('exclude')} it"
+            )
         if name not in wanted:
-            raise SourceError(f"{file!r} has a column {name!r} that {first!r} lacks; --exclude it")
+            raise SourceError(
+                f"{file!r} has a column {name!r} that {first!r} lacks; {opt('exclude')} it"
+            )
         raise SourceError(
             f"column {name!r} is {found[name]} in {file!r} but {wanted[name]} in {first!r}; "
-            "write the files with one type, or --exclude it"
+            f"write the files with one type, or {opt('exclude')} it"
         )
 
 
@@ -245,8 +254,8 @@ def checked_encoding(name: str) -> str:
         found = None
     if found is None:
         raise OptionError(
-            f"--encoding {name}: choose utf-8, latin-1 or utf-16, or convert the files first, "
-            "such as with iconv"
+            "choose utf-8, latin-1 or utf-16, or convert the files first, such as with iconv",
+            encoding=name,
         )
     return found
 
@@ -301,11 +310,13 @@ def _check_text(path: str, encoding: str | None, head_bytes: int) -> None:
             "it: iconv -f UTF-16 -t UTF-8"
         )
     if seen == "utf-16":
-        raise SourceError(f"{path!r} is UTF-16; add --encoding utf-16")
+        raise SourceError(f"{path!r} is UTF-16; add {opt('encoding', 'utf-16')}")
     if encoding == "utf-16":
-        raise SourceError(f"{path!r} is not UTF-16; it looks like {seen}: --encoding {seen}")
+        raise SourceError(f"{path!r} is not UTF-16; it looks like {seen}: {opt('encoding', seen)}")
     if encoding is None and seen == "latin-1":
-        raise SourceError(f"{path!r} is not UTF-8 but looks like Latin-1; add --encoding latin-1")
+        raise SourceError(
+            f"{path!r} is not UTF-8 but looks like Latin-1; add {opt('encoding', 'latin-1')}"
+        )
 
 
 def _seen_encoding(head: bytes) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from sqlbn.data.relation import ROW, Source, staged
 from sqlbn.engines import Session
 from sqlbn.errors import SourceError
-from sqlbn.frames import array_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 def object_source(session: Session, data: Any, places: bool = False) -> Source:
@@ -72,3 +74,16 @@ def _numbered(data: Any) -> Any:
 def _chunked(data: Any) -> bool:
     columns = getattr(data, "columns", []) if type(data).__module__.startswith("pyarrow") else []
     return any(column.num_chunks > 1 for column in columns)
+
+
+def array_table(array: Any) -> pa.Table:
+    """A numpy array of rows and columns as a table of columns x0, x1, …"""
+    import pyarrow as pa
+
+    if array.dtype.names:
+        return pa.table({name: array[name] for name in array.dtype.names})
+    if array.ndim != 2:
+        raise SourceError(
+            f"an array of data has rows and columns; this one has {array.ndim} dimensions"
+        )
+    return pa.table({f"x{i}": pa.array(array[:, i]) for i in range(array.shape[1])})

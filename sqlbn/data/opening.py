@@ -36,6 +36,7 @@ from sqlbn.errors import (
     OptionError,
     SourceError,
     SqlbnError,
+    opt,
 )
 from sqlbn.text import is_remote, shown
 
@@ -110,17 +111,18 @@ class Asked:
 
     def __post_init__(self) -> None:
         if self.table is not None and self.query is not None:
-            raise OptionError("give --table or --query, not both")
+            raise OptionError(f"give {opt('table')} or {opt('query')}, not both")
         if self.encoding is not None:
             checked_encoding(self.encoding)
 
     def check_plain(self, label: str) -> None:
         """An error where the data is no database and something of one was asked."""
         if self.table is not None:
-            raise OptionError("--table goes with a DuckDB database file")
+            raise OptionError(f"{opt('table')} goes with a DuckDB database file")
         if self.query is not None:
             raise OptionError(
-                "--query goes with a DuckDB database file, or names its files itself: leave "
+                f"{opt('query')} goes with a DuckDB database file, or names its files itself: "
+                "leave "
                 f"{label} out and write FROM 'flights/*.parquet' in the query"
             )
 
@@ -128,7 +130,8 @@ class Asked:
         """An error where an encoding is told and nothing is CSV."""
         if self.encoding is not None:
             raise OptionError(
-                "--encoding is that of CSV files; in a query write read_csv('…', encoding = '…')"
+                f"{opt('encoding')} is that of CSV files; in a query write read_csv('…', "
+                "encoding = '…')"
             )
 
 
@@ -162,7 +165,7 @@ def _open_here(
 
 def _query_alone(session: Session, asked: Asked) -> Source:
     if asked.query is None:
-        raise SourceError("no data given: name at least one file, or give --query")
+        raise SourceError(f"no data given: name at least one file, or give {opt('query')}")
     asked.check_no_csv()
     return files_query(session, asked.query, asked.trust_sql)
 
@@ -242,7 +245,7 @@ def _columns(
         line = str(error).removeprefix("the database engine says: ")
         raise SourceError(
             f"the view {name!r} of {path!r} cannot be read: {line}; what it was made of is gone or "
-            "has changed, so make the view anew, or choose another table with --table"
+            f"has changed, so make the view anew, or choose another table with {opt('table')}"
         ) from error
 
 
@@ -259,7 +262,9 @@ def _find_table(
     names = ", ".join(repr(n if s == "main" else f"{s}.{n}") for s, n, _ in found) or "no table"
     if table is None:
         if len(found) != 1:
-            raise OptionError(f"{path!r} holds {names}; choose with --table or --query")
+            raise OptionError(
+                f"{path!r} holds {names}; choose with {opt('table')} or {opt('query')}"
+            )
         return found[0][0], found[0][1], found[0][2]
     wanted = [r for r in found if table in (r[1], f"{r[0]}.{r[1]}")]
     if len(wanted) != 1:

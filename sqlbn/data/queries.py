@@ -37,6 +37,7 @@ from sqlbn.errors import (
     OptionError,
     SourceError,
     SqlbnError,
+    opt,
 )
 from sqlbn.text import is_remote, shown
 
@@ -60,7 +61,7 @@ def files_query(session: Session, query: str, trusted: bool) -> Source:
         with remote_errors(found.paths):
             return _opened(session, source, found, files)
     except EngineError as error:
-        raise SourceError(f"--query: {error}") from error
+        raise SourceError(f"{opt('query')}: {error}") from error
 
 
 def _opened(session: Session, source: Source, query: ParsedQuery, files: Sequence[str]) -> Source:
@@ -93,7 +94,9 @@ def _files_of(session: Session, paths: Iterable[str]) -> list[str]:
             continue
         found = [row[0] for row in session.rows(f"SELECT file FROM glob({literal(path)})")]
         if not found:
-            raise SourceError(f"--query: no file matches {path!r}; check the path or the pattern")
+            raise SourceError(
+                f"{opt('query')}: no file matches {path!r}; check the path or the pattern"
+            )
         files += found
     return list(dict.fromkeys(files))
 
@@ -122,7 +125,7 @@ def database_query(session: Session, catalog: str, path: str, query: str, truste
         # Staged at once: the names in the query mean something only while its database is in USE.
         return staged(session, source)
     except EngineError as error:
-        raise SourceError(f"--query: {error}") from error
+        raise SourceError(f"{opt('query')}: {error}") from error
     finally:
         session.execute("USE memory")
 
@@ -145,9 +148,9 @@ def _parsed(
         if trusted and _is_select(query):  # not all that can be run can be told (PIVOT)
             return ParsedQuery(query.strip().rstrip(";"), {}, ())
         if isinstance(error, NotOneSelectError):
-            raise SourceError("--query takes one SELECT statement") from error
+            raise SourceError(f"{opt('query')} takes one SELECT statement") from error
         wrong = "is not SQL" if isinstance(error, NotSqlError) else "cannot be used"
-        raise SourceError(f"--query {wrong}: {error}") from error
+        raise SourceError(f"{opt('query')} {wrong}: {error}") from error
 
 
 def _is_select(query: str) -> bool:
@@ -171,7 +174,7 @@ def with_where(session: Session, source: Source, where: str, trusted: bool) -> S
             session.rows(f"EXPLAIN {narrowed.select('1')}")
             return narrowed
     except SqlbnError as error:
-        raise ColumnError(f"--where {where!r} cannot be used: {error}") from error
+        raise ColumnError(f"{opt('where', where)} cannot be used: {error}") from error
     raise ColumnError(
-        f"--where {where!r} is not a condition but of type {kind}: compare it with a value"
+        f"{opt('where', where)} is not a condition but of type {kind}: compare it with a value"
     )

@@ -27,7 +27,7 @@ from sqlbn.data.spark_files import (
     numbered_rows,
 )
 from sqlbn.data.spark_tables import open_table
-from sqlbn.data.user_sql import REMEDY, UntrustedSqlError, check_condition
+from sqlbn.data.user_sql import UntrustedSqlError, check_condition, remedy
 from sqlbn.data.value_types import type_group
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import SPARK
@@ -36,7 +36,12 @@ from sqlbn.engines.spark.spark_errors import first_line, translate
 from sqlbn.engines.spark.spark_rows import SparkRows
 from sqlbn.engines.spark.spark_types import frame_types
 from sqlbn.engines.sql import identifier
-from sqlbn.errors import ColumnError, OptionError, SourceError
+from sqlbn.errors import (
+    ColumnError,
+    OptionError,
+    SourceError,
+    opt,
+)
 from sqlbn.text import is_remote
 
 if TYPE_CHECKING:
@@ -99,10 +104,10 @@ def open_files(
     if form == "database":
         raise SourceError(
             f"{files[0]!r} is a DuckDB database, which Spark cannot read; "
-            "use --engine duckdb, or COPY the table to Parquet"
+            f"use {opt('engine', 'duckdb')}, or COPY the table to Parquet"
         )
     if encoding is not None and form != "csv":
-        raise OptionError("--encoding is that of CSV files")
+        raise OptionError(f"{opt('encoding')} is that of CSV files")
     reader = _reader(row_engine, form, files, encoding)
     frame = _read(lambda: reader.load([address(f) for f in files]), files[0])
     if form == "csv":
@@ -142,15 +147,17 @@ def _is_frame(data: Any) -> bool:
 def open_query(session: Session, row_engine: SparkRows, query: str | None, trusted: bool) -> Source:
     """The rows of a query in Spark's own SQL."""
     if query is None:
-        raise SourceError("no data given: name at least one file, or give --query")
+        raise SourceError(f"no data given: name at least one file, or give {opt('query')}")
     if not trusted:
         raise OptionError(
-            "--query is Spark's own SQL with --engine spark, which cannot be checked here; "
-            "if you trust it: --trust-sql"
+            f"{opt('query')} is Spark's own SQL with {opt('engine', 'spark')}, which cannot be "
+            "checked here; "
+            f"if you trust it: {opt('trust_sql', True)}"
         )
     # Between brackets only a query can stand, no command.
     frame = _read(
-        lambda: row_engine.spark.sql(f"SELECT * FROM (\n{query.rstrip().rstrip(';')}\n)"), "--query"
+        lambda: row_engine.spark.sql(f"SELECT * FROM (\n{query.rstrip().rstrip(';')}\n)"),
+        opt("query"),
     )
     return _shown(session, row_engine, frame, "the query")
 
@@ -173,7 +180,7 @@ def with_where(session: Session, source: Source, where: str, trusted: bool) -> S
             numbered_as=narrowed(source.numbered_as) if source.numbered_as else None,
         )
     except Exception as error:
-        raise ColumnError(f"--where {where!r} cannot be used: {first_line(error)}") from error
+        raise ColumnError(f"{opt('where', where)} cannot be used: {first_line(error)}") from error
 
 
 def _check_condition(session: Session, where: str, source: Source) -> None:
@@ -186,11 +193,11 @@ def _check_condition(session: Session, where: str, source: Source) -> None:
         different = [sign for sign in ("\\", '"', "`", "--", "/*", "$", "{") if sign in where]
         if different:
             raise UntrustedSqlError(
-                f"it has {different[0]} in it, which may mean several things ({REMEDY})"
+                f"it has {different[0]} in it, which may mean several things ({remedy()})"
             )
         check_condition(session, where, source.columns)
     except OptionError as error:
-        raise ColumnError(f"--where {where!r} cannot be used: {error}") from error
+        raise ColumnError(f"{opt('where', where)} cannot be used: {error}") from error
 
 
 def staged_in_spark(session: Session, source: Source, columns: Sequence[str]) -> Source:
@@ -367,6 +374,6 @@ def check_database_options(table: str | None, query: str | None) -> None:
     """An error where an option speaks of a DuckDB database."""
     if table is not None or query is not None:
         raise OptionError(
-            "--table and --query go with a DuckDB database file; "
+            f"{opt('table')} and {opt('query')} go with a DuckDB database file; "
             "a table of Spark's catalog is the DATA table:NAME"
         )

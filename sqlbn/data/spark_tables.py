@@ -36,7 +36,7 @@ from sqlbn.engines.spark.spark_errors import first_line
 from sqlbn.engines.spark.spark_rows import SparkRows
 from sqlbn.engines.spark.spark_types import frame_types
 from sqlbn.engines.sql import identifier
-from sqlbn.errors import TableError
+from sqlbn.errors import TableError, opt
 from sqlbn.text import is_remote
 
 if TYPE_CHECKING:
@@ -62,7 +62,9 @@ def open_table(session: Session, row_engine: SparkRows, name: TableName) -> Sour
     frame = _by_cluster(row_engine, name, version)
     if frame is not None:
         return _cluster_source(session, row_engine, frame, name, table, version)
-    remedy = f"to let Spark read it: --spark-conf spark.jars.packages={_JARS[name.format]}"
+    remedy = (
+        f"to let Spark read it: {opt('spark_conf', f'spark.jars.packages={_JARS[name.format]}')}"
+    )
     if table is None:
         raise TableError(f"{failure}; {remedy}") from failure
     # Of files elsewhere Spark itself says so.

@@ -22,11 +22,16 @@ from sqlbn.data.sql_functions import (
 )
 from sqlbn.engines import Session
 from sqlbn.engines.sql import literal
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 
 Node = dict[str, Any]
 
-REMEDY = "--trust-sql lifts this, for SQL that you trust"
+
+def remedy() -> str:
+    """What lifts the rules for SQL of users."""
+    return f"{opt('trust_sql', True)} lifts this, for SQL that you trust"
+
+
 _PLACE = ("query_location", "query_location_length")
 _PLAIN = {
     "BETWEEN", "CASE", "CAST", "COLLATE", "COMPARISON", "CONJUNCTION", "CONSTANT", "OPERATOR",
@@ -193,7 +198,7 @@ class _Expressions:
     def refuse(self, what: str) -> NoReturn:
         raise UntrustedSqlError(
             f"it has {what}; only columns, constants and plain functions of them are taken "
-            f"({REMEDY})"
+            f"({remedy()})"
         )
 
 
@@ -291,7 +296,7 @@ class _Queries(_Expressions):
         kind, form = node.get("class"), node.get("type")
         if "sample" in node and not node["sample"].get("repeatable"):
             raise UntrustedSqlError(
-                f"its sample is another one every time: add REPEATABLE (1) ({REMEDY})"
+                f"its sample is another one every time: add REPEATABLE (1) ({remedy()})"
             )
         if "cte_map" in node:
             self._check_with(node)
@@ -331,7 +336,7 @@ class _Queries(_Expressions):
             self.check_function(call, FILE_SCANS | TABLES)
             if call["function_name"].lower() in FILE_SCANS and not _paths_of(node):
                 raise UntrustedSqlError(
-                    f"{call['function_name']} must name its files as text ({REMEDY})"
+                    f"{call['function_name']} must name its files as text ({remedy()})"
                 )
             self.check(call.get("arguments", []))
         self.check(rest)
@@ -344,11 +349,11 @@ class _Queries(_Expressions):
             name = ".".join(path)
             where = "of the database" if self.tables else "here"
             raise UntrustedSqlError(
-                f"{name!r} is no table {where} and no file, by its name ({REMEDY})"
+                f"{name!r} is no table {where} and no file, by its name ({remedy()})"
             )
 
     def refuse(self, what: str) -> NoReturn:
-        raise UntrustedSqlError(f"it has {what}, which is not known to be harmless ({REMEDY})")
+        raise UntrustedSqlError(f"it has {what}, which is not known to be harmless ({remedy()})")
 
 
 def _names_file(name: str) -> bool:

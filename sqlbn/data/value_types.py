@@ -6,7 +6,7 @@ import re
 from typing import Literal
 
 from sqlbn.engines.dialects import DUCKDB, Dialect
-from sqlbn.errors import ColumnError
+from sqlbn.errors import ColumnError, opt
 
 TypeGroup = Literal["text", "boolean", "integer", "float", "decimal", "time", "other"]
 
@@ -86,7 +86,7 @@ def check_same_values(name: str, found: str, wanted: str, numeric: bool) -> None
         return
     raise ColumnError(
         f"column {name!r} is {found[:60]} but was {wanted} when the model was learned; "
-        "cast it in a view or with --query"
+        f"cast it in a view or with {opt('query')}"
     )
 
 

@@ -22,7 +22,7 @@ from sqlbn.engines.sql import (
     render,
 )
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import SqlbnWarning
+from sqlbn.errors import SqlbnWarning, opt
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -256,7 +256,7 @@ def _by_value(rows: Labelled, statement: str, group: Array) -> pa.Table | None:
 def _warn_many(name: str) -> None:
     warnings.warn(
         f"{name} has too many values by class to be grouped in memory; they stay as they are "
-        "(raise --memory-limit, or --exclude it)",
+        f"(raise {opt('memory_limit')}, or {opt('exclude')} it)",
         SqlbnWarning,
         stacklevel=2,
     )

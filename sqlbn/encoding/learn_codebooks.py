@@ -39,8 +39,8 @@ from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import ColumnError, NoRowsError, OptionError
-from sqlbn.lists import as_list, names_in
+from sqlbn.errors import ColumnError, NoRowsError, OptionError, opt
+from sqlbn.options.lists import as_list, names_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,9 +88,9 @@ def candidates(given: str | Sequence[str] = ()) -> list[Discretisation]:
     for word in names_in(as_list(given or ENCODINGS)):
         method, _, bins = word.strip().partition(":")
         if method not in METHODS or (bins and (method != "ef" or not bins.isdigit())):
-            raise OptionError(f"--encodings {word.strip()!r}: write for example {ENCODINGS}")
+            raise OptionError(f"write for example {ENCODINGS}", encodings=word.strip())
         if bins and int(bins) < 2:
-            raise OptionError(f"--encodings {word.strip()!r}: give at least 2 intervals")
+            raise OptionError("give at least 2 intervals", encodings=word.strip())
         found.append(Discretisation(method, int(bins) if bins else DEFAULT_BINS))
     return list(dict.fromkeys(found))
 
@@ -98,9 +98,11 @@ def candidates(given: str | Sequence[str] = ()) -> list[Discretisation]:
 def checked_method(method: str, bins: int | None) -> str:
     """The method where it is known and goes with the number of bins."""
     if method not in (*METHODS, AUTO):
-        raise OptionError(f"--discretise {method}: choose {', '.join((*METHODS, AUTO))}")
+        raise OptionError(f"choose {', '.join((*METHODS, AUTO))}", discretise=method)
     if bins is not None and method != "ef":
-        raise OptionError(f"--bins goes with --discretise ef; {method} finds their number itself")
+        raise OptionError(
+            f"{opt('bins')} goes with {opt('discretise', 'ef')}; {method} finds their number itself"
+        )
     return method
 
 
@@ -163,7 +165,7 @@ def learn_classes(
     if len(found) > most:
         raise ColumnError(
             f"the target {target!r} has more than {most:,} different values; "
-            "choose a column with classes, or group its values with --query"
+            f"choose a column with classes, or group its values with {opt('query')}"
         )
     classes = [(str(value), n) for _, value, n in found]
     names = tuple(value for value, _ in classes)

@@ -25,7 +25,7 @@ from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, cast
 
 from sqlbn.data import Source
 from sqlbn.data.value_types import TypeGroup, type_group
@@ -14,14 +14,11 @@ from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.sql import identifier, render
-from sqlbn.errors import ColumnError, OptionError, SqlbnWarning
-from sqlbn.lists import quoted_name
+from sqlbn.errors import ColumnError, SqlbnWarning, opt
+from sqlbn.options.catalogue import checked
+from sqlbn.options.lists import quoted_name
 
 WeightKind = Literal["frequency", "importance"]
-WEIGHT_KINDS: dict[WeightKind, str] = {
-    "frequency": "a row of weight w stands for w equal rows; leave-one-out takes one of them out",
-    "importance": "a row of weight w is one row that matters w; leave-one-out takes it out whole",
-}
 
 
 @dataclass(frozen=True)
@@ -54,10 +51,7 @@ class Weights:
 
 def checked_kind(name: str) -> WeightKind:
     """The kind of weights of that name, or an error that lists them."""
-    for kind in get_args(WeightKind):
-        if kind == name:
-            return kind  # type: ignore[no-any-return]
-    raise OptionError(f"--weight-kind {name}: choose {' or '.join(get_args(WeightKind))}")
+    return cast(WeightKind, checked("weight_kind", name))
 
 
 def check_weights(
@@ -85,18 +79,19 @@ def check_weights(
     )
     if bad:
         raise ColumnError(
-            f"--weight {column}: {bad:,} rows have a negative, missing or infinite weight; "
+            f"{opt('weight', column)}: {bad:,} rows have a negative, missing or infinite weight; "
             "weights must be numbers from 0"
         )
     bits = 52 - int(ceiling).bit_length()
     if bits < 0:
         raise ColumnError(
-            f"--weight {column}: the weights add up to more than 2^52; scale them down"
+            f"{opt('weight', column)}: the weights add up to more than 2^52; scale them down"
         )
     if kind == "frequency" and partial:
         raise ColumnError(
-            f"--weight {column}: {partial:,} rows have a weight that is not a whole number, but "
-            "frequencies stand for so many equal rows; fit with --weight-kind importance"
+            f"{opt('weight', column)}: {partial:,} rows have a weight that is not a whole "
+            "number, but "
+            f"frequencies stand for so many equal rows; fit with {opt('weight_kind', 'importance')}"
         )
     found = checked_kind(kind) if kind else "importance" if partial else "frequency"
     return Weights(column, bits if most_bits is None else min(bits, most_bits), found)
@@ -170,9 +165,9 @@ def warn_left_out(what: str, names: Collection[str]) -> None:
         listed = ", ".join(sorted(names))
         shown = ",".join(map(quoted_name, sorted(names)[:3])) + (",…" if len(names) > 3 else "")
         warnings.warn(
-            f"left out, they look {what}: {listed} (to use them: --keep {shown!r})"
+            f"left out, they look {what}: {listed} (to use them: {opt('keep', shown)})"
             if what.startswith("like")
-            else f"left out, they are {what}: {listed} (to use them: --keep {shown!r})",
+            else f"left out, they are {what}: {listed} (to use them: {opt('keep', shown)})",
             SqlbnWarning,
             stacklevel=2,
         )
@@ -183,7 +178,7 @@ def _supported(profiles: list[ColumnProfile]) -> list[ColumnProfile]:
         if profile.group == "other":
             warnings.warn(
                 f"left out: {profile.name} has type {profile.sql_type[:60]}, which cannot be an "
-                "attribute (cast it in a view or with --query)",
+                f"attribute (cast it in a view or with {opt('query')})",
                 SqlbnWarning,
                 stacklevel=2,
             )
@@ -277,8 +272,8 @@ def _kind(profile: ColumnProfile, choices: Choices, limits: Limits) -> Kind:
     if profile.name in choices.numeric:
         if profile.group in ("text", "boolean"):
             raise ColumnError(
-                f"--numeric {profile.name}: the column is {profile.sql_type}, not a number; "
-                "cast it with --query or leave it categorical"
+                f"{opt('numeric', profile.name)}: the column is {profile.sql_type}, not a number; "
+                f"cast it with {opt('query')} or leave it categorical"
             )
         return "numeric"
     if profile.group in ("text", "boolean"):

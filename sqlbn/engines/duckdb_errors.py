@@ -11,6 +11,7 @@ from sqlbn.errors import (
     OutOfMemoryError,
     SourceError,
     SqlbnError,
+    opt,
 )
 from sqlbn.text import without_secrets
 
@@ -57,8 +58,8 @@ def translate(error: duckdb.Error) -> SqlbnError:
     lower = line.lower()
     if isinstance(error, duckdb.OutOfMemoryException) or "out of memory" in lower:
         return OutOfMemoryError(
-            f"out of memory or disk: {line}; raise --memory-limit, "
-            "or point --temp-dir at a disk with more room"
+            f"out of memory or disk: {line}; raise {opt('memory_limit')}, "
+            f"or point {opt('temp_dir')} at a disk with more room"
         )
     if line.startswith("CSV Error"):
         return _csv_error(str(error), line)
@@ -88,7 +89,8 @@ def _csv_error(text: str, line: str) -> SourceError:
     at = f", line {number[1]}" if number else ""
     if "not utf-8 encoded" in text.lower():
         return SourceError(
-            f"{place!r}{at}: this is not UTF-8; say how it is encoded, such as --encoding latin-1 "
+            f"{place!r}{at}: this is not UTF-8; say how it is encoded, such as "
+            f"{opt('encoding', 'latin-1')} "
             "(or utf-16)"
         )
     value = re.search(r'column "(.*?)"\. Could not convert string "(.*?)" to ', text, re.DOTALL)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlbn.engines.scratch import end_part, new_part
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.text import json_text
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ _TABLE_FORMATS = {**_FORMATS, ".json": "json"}
 def output_format(path: Path) -> str:
     """'parquet' or 'csv', by the ending; an error where rows cannot be written to such a file."""
     if path.suffix.lower() not in _FORMATS:
-        raise OptionError(f"--out {path}: the name must end in .parquet or .csv")
-    check_folder(path, "--out")
+        raise OptionError("the name must end in .parquet or .csv", out=path)
+    check_folder(path, "out")
     return _FORMATS[path.suffix.lower()]
 
 
@@ -42,8 +42,8 @@ def check_table_file(path: Path | None) -> None:
     if path is None:
         return
     if path.suffix.lower() not in _TABLE_FORMATS:
-        raise OptionError(f"--out {path}: the name must end in .parquet, .csv or .json")
-    check_folder(path, "--out")
+        raise OptionError("the name must end in .parquet, .csv or .json", out=path)
+    check_folder(path, "out")
 
 
 def write_table(table: pa.Table, path: Path) -> None:
@@ -61,7 +61,7 @@ def write_table(table: pa.Table, path: Path) -> None:
             else:
                 part.write_text(f"{json_text(table.to_pylist())}\n", encoding="utf-8")
     except OSError as error:
-        raise OptionError(f"--out {path}: {error.strerror or error}") from error
+        raise OptionError(f"{error.strerror or error}", out=path) from error
 
 
 def check_new_folder(out: str) -> None:
@@ -69,22 +69,22 @@ def check_new_folder(out: str) -> None:
     ending = out.rstrip("/").rsplit(".", 1)[-1].lower()
     if f".{ending}" not in _FORMATS:
         raise OptionError(
-            f"--out {out}: the name must end in .parquet or .csv, also that of a folder of files"
+            "the name must end in .parquet or .csv, also that of a folder of files", out=out
         )
     if "://" not in out and Path(out).exists():
         raise OptionError(
-            f"--out {out} is there already; Spark writes a new folder of files: name another"
+            f"{opt('out', out)} is there already; Spark writes a new folder of files: name another"
         )
 
 
 def check_folder(path: Path, option: str) -> None:
     """An error where a file's folder does not exist or cannot be written to."""
     if not path.parent.is_dir():
-        raise OptionError(f"{option} {path}: the folder does not exist")
+        raise OptionError("the folder does not exist", **{option: path})
     if path.is_dir():
-        raise OptionError(f"{option} {path}: that is a folder; name a file")
+        raise OptionError("that is a folder; name a file", **{option: path})
     if not os.access(path.parent, os.W_OK):
-        raise OptionError(f"{option} {path}: the folder cannot be written to")
+        raise OptionError("the folder cannot be written to", **{option: path})
 
 
 def is_same(path: Path, other: str | Path) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 
 
 def key_type(cells: int) -> str:
@@ -17,7 +17,8 @@ def key_type(cells: int) -> str:
         return "HUGEINT"
     raise OptionError(
         "a family of counts has more than 2^126 possible cells: "
-        "use a smaller --k, fewer --bins, or --exclude attributes with very many values"
+        f"use a smaller {opt('k')}, fewer {opt('bins')}, or {opt('exclude')} attributes with "
+        "very many values"
     )
 
 

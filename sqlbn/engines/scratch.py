@@ -15,7 +15,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 
 _PREFIX = "sqlbn-"
 _MARKER = "sqlbn-run.json"
@@ -247,7 +247,7 @@ class Scratch:
                 told = getattr(error, "strerror", None) or str(error)
                 raise OptionError(
                     f"cannot write to the temporary folder {str(self._parent or '')!r}: "
-                    f"{told}; give another with --temp-dir"
+                    f"{told}; give another with {opt('temp_dir')}"
                 ) from error
         return self._folder.path
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlbn.engines.limits import Limits
-from sqlbn.errors import OptionError, SqlbnWarning
-from sqlbn.limits import check_whole
+from sqlbn.errors import OptionError, SqlbnWarning, opt
+from sqlbn.options.user_values import check_whole
 
 ENGINES = ("duckdb", "spark")
 _MASTER = re.compile(r"local$|local\[[^\]]+\]$|local-cluster\[|yarn$|(spark|k8s|sc)://.")
@@ -48,37 +48,38 @@ class Settings:
         if self.memory_limit is not None:
             memory_bytes(self.memory_limit)
         if self.disk_limit is not None:
-            size_bytes(self.disk_limit, "--disk-limit")
+            size_bytes(self.disk_limit, "disk_limit")
         check_whole("seed", self.seed)
         for name in ("temp_dir", "cluster_dir"):
             if getattr(self, name) == "":
-                raise OptionError(f"--{name.replace('_', '-')} '' names no folder")
+                raise OptionError(f"{opt(name, '')} names no folder")
         if self.threads is not None and self.threads < 1:
-            raise OptionError(f"--threads {self.threads}: give at least 1")
+            raise OptionError("give at least 1", threads=self.threads)
         self._check_engine()
 
     def _check_engine(self) -> None:
         if self.engine not in ENGINES:
-            raise OptionError(f"--engine {self.engine}: choose one of {', '.join(ENGINES)}")
+            raise OptionError(f"choose one of {', '.join(ENGINES)}", engine=self.engine)
         if self.engine != "spark":
             for name in ("master", "spark_conf", "cluster_dir", "session"):
                 if getattr(self, name):
-                    raise OptionError(f"--{name.replace('_', '-')} goes with --engine spark")
+                    raise OptionError(f"{opt(name)} requires {opt('engine', 'spark')}")
         if self.master is not None and not _MASTER.match(self.master):
             raise OptionError(
-                f"--master {self.master}: write local[*], local[2], spark://HOST:PORT, yarn, "
-                "k8s://… or sc://HOST (Spark Connect)"
+                "write local[*], local[2], spark://HOST:PORT, yarn, "
+                "k8s://… or sc://HOST (Spark Connect)",
+                master=self.master,
             )
         for pair in self.spark_conf:
             if "=" not in pair:
-                raise OptionError(f"--spark-conf {pair}: write key=value")
+                raise OptionError("write key=value", spark_conf=pair)
 
     def require_order(self, command: str) -> None:
         """An error where a command goes through rows one after the other and they have no order."""
         if self.engine != "duckdb":
             raise OptionError(
-                f"{command} goes through the rows in their order on one machine, which --engine "
-                f"{self.engine} does not keep; use --engine duckdb"
+                f"{command} goes through the rows in their order on one machine, which "
+                f"{opt('engine', self.engine)} does not keep; use {opt('engine', 'duckdb')}"
             )
 
     @property
@@ -97,7 +98,7 @@ class Settings:
     @property
     def disk_bytes(self) -> int | None:
         """The bytes that may lie in the scratch folder; None: as many as there is room for."""
-        return size_bytes(self.disk_limit, "--disk-limit") if self.disk_limit is not None else None
+        return size_bytes(self.disk_limit, "disk_limit") if self.disk_limit is not None else None
 
 
 def held_threads(asked: int, per_core: int = Limits.threads_per_core) -> int:
@@ -108,7 +109,7 @@ def held_threads(asked: int, per_core: int = Limits.threads_per_core) -> int:
     most = per_core * cores
     if asked > most:
         warnings.warn(
-            f"--threads {asked}: this machine has {cores} cores; {most} are used",
+            f"{opt('threads', asked)}: this machine has {cores} cores; {most} are used",
             SqlbnWarning,
             stacklevel=2,
         )
@@ -117,9 +118,9 @@ def held_threads(asked: int, per_core: int = Limits.threads_per_core) -> int:
 
 def memory_bytes(text: str) -> int:
     """A limit on memory in bytes; less than the engine can work with is an error."""
-    size = size_bytes(text, "--memory-limit")
+    size = size_bytes(text, "memory_limit")
     if size < 50 * 10**6:
-        raise OptionError(f"--memory-limit {text}: the engine needs at least 50MB")
+        raise OptionError("the engine needs at least 50MB", memory_limit=text)
     return size
 
 
@@ -131,9 +132,9 @@ def size_bytes(text: str, option: str) -> int:
     """
     match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(I?)B?\s*", text.upper())
     if not match or (match[3] and not match[2]):
-        raise OptionError(f"{option} {text!r} is not a size: write for example 1GB or 512MB")
+        raise OptionError(f"{opt(option, text)} is not a size: write for example 1GB or 512MB")
     factor = _BINARY[match[2]] if match[3] else _UNITS[match[2]]
     size = float(match[1]) * factor
     if size > _MOST_BYTES:
-        raise OptionError(f"{option} {text}: that is more than any machine has; write 1GB or 512MB")
+        raise OptionError("that is more than any machine has; write 1GB or 512MB", **{option: text})
     return int(size)

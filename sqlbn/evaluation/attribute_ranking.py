@@ -8,30 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from sqlbn.api import open_for_fit, split_options
 from sqlbn.data import Source
-from sqlbn.data.opening import check_there
 from sqlbn.data.relation import staged
 from sqlbn.data.sampling import WORD, shuffle_sql
 from sqlbn.encoding.encoded import discard
-from sqlbn.encoding.learn_codebooks import AUTO
 from sqlbn.encoding.preparing import encode_rows, look, prepare
 from sqlbn.engines import Session
-from sqlbn.engines.progress import ConsoleProgress, Progress
-from sqlbn.engines.session import start_session
+from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import OptionError
-from sqlbn.evaluation.univariate import DATA_OPTIONS
-from sqlbn.frames import with_target
-from sqlbn.learners.registry import switch
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.search.blocks import Samples
-from sqlbn.search.bounds import Rule, given_rule
+from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Contest, Verdict
 from sqlbn.search.dependence import Measures
 
-# A row is a row: weights would make some count for more than a bound can know.
-RANK_OPTIONS = tuple(option for option in DATA_OPTIONS if option != "weight")
 # Blocks that are copied out of the data at first; where they do not settle it, all rows are read.
 _FIRST_BLOCKS = 32
 
@@ -73,59 +63,27 @@ class Ranking:
         return asdict(self)
 
 
-def rank(
-    data: Any = None,
-    target: Any = None,
-    top: int = 10,
-    *,
-    bound: str | None = None,
-    delta: float | None = None,
-    delta_star: float | None = None,
-    tau: float | None = None,
-    block: int | None = None,
-    quiet: bool = True,
-    progress: Progress | None = None,
-    **options: Any,
+def rank_attributes(
+    session: Session,
+    source: Source,
+    options: FitOptions,
+    top: int,
+    rule: Rule | None,
+    progress: Progress,
 ) -> Ranking:
-    """The `top` attributes with the highest mutual information with `target`.
-
-    With a `bound` (normal, hoeffding) it is found from random rows, as few as make sure which
-    attributes these are; their order among themselves is that of the rows read. Cut points and
-    categories come from these rows too. Further `options` are those of `sqlbn.prepare`, but no
-    weight.
-
-    >>> import pyarrow as pa
-    >>> hands = pa.table({"deck": [1, 2] * 20, "suit": ["h", "s", "s", "h"] * 10,
-    ...                   "wins": ["no", "yes"] * 20})
-    >>> [found.attribute for found in rank(hands, "wins", top=1).attributes]
-    ['deck']
-    """
-    data, target = with_target(data, target)
-    for key in options:
-        if key not in RANK_OPTIONS:
-            raise OptionError(f"{switch(key)} is not for rank, which learns no model")
-    if options.get("discretise") == AUTO:
-        raise OptionError("--discretise auto needs a learner; rank takes ef, mdl or modl")
-    if top < 1:
-        raise OptionError(f"--top {top}: give at least 1")
-    rule = given_rule(bound, delta, delta_star, tau, block)
-    settings, chosen = split_options(target, "nb", options)
-    progress = progress or (Progress() if quiet else ConsoleProgress())
-    check_there(settings, data)
-    with start_session(settings, progress) as session:
-        source = open_for_fit(session, data, chosen)
-        rows = int(session.row_engine.row(source.select("count(*)"))[0])
-        sample = _sample(session, source, rows, chosen, rule)
-        if sample is not None and rule is not None:  # a decision, and perhaps once more by all rows
-            rule = replace(rule, steps=2)
-        found = _Round(session, chosen, rule, progress, rows)
-        if sample is not None:
-            ranking = found.run(sample, top, is_all=False)
-            if ranking is not None:
-                return ranking
-        ranking = found.run(source, top, is_all=True)
-        assert ranking is not None
-        return ranking
+    """The `top` attributes of a source; with a rule from as few rows as make sure of them."""
+    rows = int(session.row_engine.row(source.select("count(*)"))[0])
+    sample = _sample(session, source, rows, options, rule)
+    if sample is not None and rule is not None:  # a decision, and perhaps once more by all rows
+        rule = replace(rule, steps=2)
+    found = _Round(session, options, rule, progress, rows)
+    if sample is not None:
+        ranking = found.run(sample, top, is_all=False)
+        if ranking is not None:
+            return ranking
+    ranking = found.run(source, top, is_all=True)
+    assert ranking is not None
+    return ranking
 
 
 def _sample(

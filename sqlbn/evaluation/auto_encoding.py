@@ -25,7 +25,7 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnWarning
 from sqlbn.kinds.losses import Loss
 from sqlbn.learners.base import checked_loss
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.pipeline import learn_judged, loss_of
 from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.information import DECIMALS

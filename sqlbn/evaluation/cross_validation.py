@@ -15,12 +15,11 @@ from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.row_engine import Numbering, Persisted
 from sqlbn.engines.sql import RESERVED, identifier, render
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.evaluation.held_out import evaluate_source
 from sqlbn.evaluation.metrics import Evaluation, pooled, positive_of_rows, without_nan
-from sqlbn.learners import ALIASES, LEARNERS
-from sqlbn.learners.registry import switch, takes
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
+from sqlbn.learners.registry import learner_names, takes
 from sqlbn.pipeline import learn
 
 if TYPE_CHECKING:
@@ -114,14 +113,14 @@ def cross_validate(
 ) -> tuple[Evaluation, list[Evaluation]]:
     """All rows predicted once, by a model that has not seen their fold; pooled, and by fold."""
     if folds < 2:
-        raise OptionError(f"--folds {folds}: give at least 2")
+        raise OptionError("give at least 2", folds=folds)
     with progress.stage("folds", f"dealing rows to {folds} folds"):
         dealt, _ = deal(session, source, options, session.settings.seed, stratified=True)
         positive = positive_of_rows(session, dealt, options, asked)
     rows = int(session.row_engine.row(dealt.select("count(*)"))[0])
     if folds > rows:
         raise OptionError(
-            f"--folds {folds}: {source.label} has {rows:,} rows; give at most as many folds"
+            f"{source.label} has {rows:,} rows; give at most as many folds", folds=folds
         )
     options = options.of_used_columns()
     parts = [
@@ -182,16 +181,16 @@ def named_learner(text: str, options: FitOptions, given: Mapping[str, Any]) -> F
     Of the options that only some learners take, it gets those that it knows.
     """
     name, _, number = text.partition(":")
-    if name not in (*LEARNERS, *ALIASES) or (number and not number.isdigit()):
-        known = ", ".join([*LEARNERS, *ALIASES])
-        raise OptionError(f"--learners {text!r}: write {known}, with a number as in kdb:3")
+    if name not in learner_names() or (number and not number.isdigit()):
+        known = ", ".join(learner_names())
+        raise OptionError(f"write {known}, with a number as in kdb:3", learners=text)
     if number and name not in ("kdb", "skdb", "ande"):
-        raise OptionError(f"--learners {text!r}: {name} takes no number")
+        raise OptionError(f"{name} takes no number", learners=text)
     depth = int(number) if number else None
     own = {key: value for key, value in given.items() if takes(name, key)}
     if depth is not None:
         own[{"kdb": "k", "skdb": "kmax", "ande": "n"}[name]] = depth
-    return replace(options, learner=name, **own)
+    return replace(options, learner=name, learner_options=own)
 
 
 def learning_curves(
@@ -212,14 +211,14 @@ def learning_curves(
     chosen = {text: named_learner(text, options, given) for text in learners}
     for option in given:
         if not any(takes(text.partition(":")[0], option) for text in learners):
-            raise OptionError(f"{switch(option)} is for none of the learners {', '.join(learners)}")
+            raise OptionError(f"{opt(option)} is for none of the learners {', '.join(learners)}")
     reduced = {text: learner.of_used_columns() for text, learner in chosen.items()}
     rows = int(session.row_engine.row(source.select("count(*)"))[0])
     test_rows = min(MOST_TEST_ROWS, max(1, rows // 10))
     if max(sizes) > rows - test_rows:
         raise OptionError(
-            f"--sizes {max(sizes):,}: of {rows:,} rows {test_rows:,} are for testing; "
-            f"give at most {rows - test_rows:,}"
+            f"of {rows:,} rows {test_rows:,} are for testing; give at most {rows - test_rows:,}",
+            sizes=max(sizes),
         )
     found: dict[tuple[str, int], list[dict[str, float]]] = {}
     positive: str | None = None

@@ -15,7 +15,7 @@ from sqlbn.encoding.profile import check_weights
 from sqlbn.engines import Session
 from sqlbn.engines.sql import RESERVED, select_sql
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import ColumnError, SqlbnWarning
+from sqlbn.errors import ColumnError, SqlbnWarning, opt
 from sqlbn.evaluation.metrics import (
     Evaluation,
     Ranking,
@@ -154,5 +154,5 @@ def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
         if name.lower() in taken or name.lower().startswith(RESERVED):
             raise ColumnError(
                 f"the input already has a column {name!r}, which the prediction adds; "
-                f"leave it out with --exclude {name!r}"
+                f"leave it out with {opt('exclude', name)}"
             )

@@ -15,10 +15,10 @@ from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import added
 from sqlbn.engines.sql import NAMES, literal, render
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.kinds.compiler import TIE
 from sqlbn.kinds.losses import against_rest, matthews
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 
 # Precisions are added up as whole numbers of these parts, so that the order does not matter.
 PRECISION_UNIT = 2**60
@@ -258,7 +258,7 @@ HIGHER_IS_BETTER = ("mcc", "accuracy", "auc")
 def check_measure(name: str) -> None:
     """An error that lists the names there are."""
     if name not in MEASURES:
-        raise OptionError(f"--measure {name}: choose one of {', '.join(MEASURES)}")
+        raise OptionError(f"choose one of {', '.join(MEASURES)}", measure=name)
 
 
 def without_nan(losses: dict[str, float]) -> dict[str, float | None]:
@@ -351,7 +351,7 @@ def check_class(asked: str, classes: Sequence[str]) -> None:
     if asked not in classes:
         named = ", ".join(map(repr, classes[:_MOST_NAMED]))
         more = ", …" if len(classes) > _MOST_NAMED else ""
-        raise OptionError(f"--positive {asked!r} is no class; there is {named}{more}")
+        raise OptionError(f"{opt('positive', asked)} is no class; there is {named}{more}")
 
 
 def positive_of_rows(

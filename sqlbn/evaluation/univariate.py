@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sqlbn.api import open_for_fit, split_options
-from sqlbn.data.opening import check_there
 from sqlbn.encoding.categories import category_numbers
 from sqlbn.encoding.codebook import (
     Codebook,
@@ -18,50 +16,21 @@ from sqlbn.encoding.codebook import (
     code_sql,
     column_sql,
 )
-from sqlbn.encoding.learn_codebooks import AUTO
 from sqlbn.encoding.preparing import Prepared, look
 from sqlbn.encoding.preparing import prepare as prepare_columns
 from sqlbn.encoding.value_classes import PartCounts, Variable, variable_of
-from sqlbn.engines.progress import ConsoleProgress, Progress
-from sqlbn.engines.session import start_session
+from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import literals
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import ColumnError, OptionError
-from sqlbn.frames import with_target
-from sqlbn.learners.registry import switch
+from sqlbn.errors import ColumnError
 from sqlbn.store.stored_variables import write_variables
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-DEFAULT_METHOD = "modl"
-# What of the options of a fit says something about columns and rows, not about a learner.
-DATA_OPTIONS = (
-    "discretise",
-    "bins",
-    "weight",
-    "columns",
-    "exclude",
-    "categorical",
-    "numeric",
-    "keep",
-    "where",
-    "table",
-    "query",
-    "encoding",
-    "trust_sql",
-    "memory_limit",
-    "threads",
-    "temp_dir",
-    "disk_limit",
-    "seed",
-    "engine",
-    "master",
-    "spark_conf",
-    "cluster_dir",
-    "limits",
-    "session",
-)
+    from sqlbn.data import Source
+    from sqlbn.engines import Session
+    from sqlbn.learners.fit_options import FitOptions
 
 
 @dataclass(frozen=True)
@@ -101,42 +70,16 @@ class Preparation:
         return found
 
 
-def prepare(
-    data: Any = None,
-    target: Any = None,
-    *,
-    quiet: bool = True,
-    progress: Progress | None = None,
-    **options: Any,
+def report_variables(
+    session: Session, source: Source, options: FitOptions, progress: Progress
 ) -> Preparation:
-    """Intervals and groups of every column, and how much they tell about `target`.
-
-    `options` are those of `sqlbn.fit` that speak of columns and rows: `discretise` (here modl
-    where it is not given), `bins`, `weight`, `columns`, `exclude`, `categorical`, `numeric`,
-    `keep`, `where`, `table`, `query`, `memory_limit`, `threads`, `temp_dir`, `disk_limit`, `seed`.
-
-    >>> import pyarrow as pa
-    >>> hands = pa.table({"suit": ["h", "s"] * 40, "wins": ["yes", "no"] * 40})
-    >>> prepare(hands, "wins").variables.select(["attribute", "parts"]).to_pylist()
-    [{'attribute': 'suit', 'parts': 2}]
-    """
-    data, target = with_target(data, target)
-    for key in options:
-        if key not in DATA_OPTIONS:
-            raise OptionError(f"{switch(key)} is not for prepare, which learns no model")
-    if options.get("discretise") == AUTO:
-        raise OptionError("--discretise auto needs a learner; prepare takes ef, mdl or modl")
-    given = {"discretise": DEFAULT_METHOD if options.get("bins") is None else "ef", **options}
-    settings, chosen = split_options(target, "nb", given)
-    progress = progress or (Progress() if quiet else ConsoleProgress())
-    check_there(settings, data)
-    with start_session(settings, progress) as session:
-        source = open_for_fit(session, data, chosen)
-        workspace = Workspace(session, weighted=chosen.weight is not None)
-        looked = look(session, source, chosen, progress)
-        prepared = prepare_columns(looked, workspace, chosen, progress)
-        with progress.stage("report", "counting parts", prepared.training.rows):
-            return _report(workspace, prepared)
+    """What every column of a source tells about the class."""
+    workspace = Workspace(session, weighted=options.weight is not None)
+    prepared = prepare_columns(
+        look(session, source, options, progress), workspace, options, progress
+    )
+    with progress.stage("report", "counting parts", prepared.training.rows):
+        return _report(workspace, prepared)
 
 
 def _report(workspace: Workspace, prepared: Prepared) -> Preparation:

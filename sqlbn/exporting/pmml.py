@@ -22,7 +22,7 @@ from sqlbn import __version__
 from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import ExportError
+from sqlbn.errors import ExportError, opt
 from sqlbn.exporting.script import listed_categories
 from sqlbn.networks.stored_networks import family_logs
 from sqlbn.store.spec import ModelSpec
@@ -42,7 +42,8 @@ def pmml_pieces(workspace: Workspace, spec: ModelSpec) -> Iterator[str]:
     if spec.supers is not None or spec.collected is not None:
         what = "the mean of many networks" if spec.supers is not None else "a sum over networks"
         raise ExportError(
-            f"PMML has no model that is {what}, as {spec.meta['learner']} is; use --format sql or "
+            f"PMML has no model that is {what}, as {spec.meta['learner']} is; use "
+            f"{opt('format', 'sql')} or "
             "json, or fit nb, tan or kdb"
         )
     return _Writer(workspace, spec).pieces()
@@ -59,7 +60,9 @@ def _quoted(value: str) -> str:
 
 def _checked(text: str) -> str:
     if _NO_XML.search(text):
-        raise ExportError(f"{text!r} holds a character that XML cannot; use --format json")
+        raise ExportError(
+            f"{text!r} holds a character that XML cannot; use {opt('format', 'json')}"
+        )
     return text
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from sqlbn import __version__
 from sqlbn.engines.sql import RESERVED, identifier, literal, literals, render, select_sql
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import ExportError
+from sqlbn.errors import ExportError, opt
 from sqlbn.exporting.targets import (
     INPUT,
     TURNS_TABLE,
@@ -73,7 +73,7 @@ def check_columns(carried: Sequence[str], results: Sequence[str], target: Target
         if name.lower() in taken or name.lower().startswith(RESERVED):
             raise ExportError(
                 f"the script would have two columns {name!r}, one of the input and one of the "
-                "prediction; choose others of the input with --key"
+                f"prediction; choose others of the input with {opt('key')}"
             )
         if target.names is not None and len(name.encode()) > target.names:
             raise ExportError(
@@ -127,7 +127,8 @@ class Script:
         carried = tuple(dict.fromkeys(key)) or tuple(self._spec.books[v].name for v in scorer.used)
         if not carried:
             raise ExportError(
-                "the model looks at no attribute; name a column of the input table with --key"
+                "the model looks at no attribute; name a column of the input table with "
+                f"{opt('key')}"
             )
         results = probability_columns(scorer.probability_columns, self._target)
         check_columns(carried, results, self._target)
@@ -237,7 +238,8 @@ def listed_categories(workspace: Workspace, attribute: str) -> list[tuple[str, i
 def _check_text(value: str) -> None:
     if "\x00" in value:
         raise ExportError(
-            f"the value {value!r} holds a NUL character, which no script can; use --format json"
+            f"the value {value!r} holds a NUL character, which no script can; use "
+            f"{opt('format', 'json')}"
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlbn.data.value_types import type_group
 from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.sql import literal, select_sql
-from sqlbn.errors import ExportError, OptionError
+from sqlbn.errors import ExportError, OptionError, opt
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -95,7 +95,7 @@ class PortableDialect(Dialect):
         except OverflowError:
             raise ExportError(
                 "a column of dates is cut before the year 1 or after the year 9999, which SQL "
-                "scripts have no words for; cut it otherwise, or --exclude it"
+                f"scripts have no words for; cut it otherwise, or {opt('exclude')} it"
             ) from None
         upper = sql_type.upper()
         if upper == "DATE":
@@ -173,7 +173,7 @@ TARGETS = {
 def target_of(name: str) -> Target:
     """The database of that name, or an error that lists them."""
     if name not in TARGETS:
-        raise OptionError(f"--dialect {name}: choose {', '.join(TARGETS)}")
+        raise OptionError(f"choose {', '.join(TARGETS)}", dialect=name)
     return TARGETS[name]
 
 
@@ -208,7 +208,7 @@ def sqlglot() -> Any:
     try:
         import sqlglot as found
     except ImportError:
-        raise ExportError(f"--format sql needs sqlglot; {_REMEDY}") from None
+        raise ExportError(f"{opt('format', 'sql')} needs sqlglot; {_REMEDY}") from None
     return found
 
 
@@ -232,9 +232,9 @@ class Translator:
         query = read[0] if len(read) == 1 else exp.Select()
         found = query.args["from_"].this if _said(query) == {"expressions", "from_"} else None
         if not isinstance(found, exp.Table) or not _said(found) <= {"this", "db", "catalog"}:
-            raise OptionError(f"--table {table}: that is no name of a table; quote its odd parts")
+            raise OptionError("that is no name of a table; quote its odd parts", table=table)
         if not isinstance(found.this, exp.Identifier):
-            raise OptionError(f"--table {table}: that is no table, but a function")
+            raise OptionError("that is no table, but a function", table=table)
         for part in found.find_all(exp.Identifier):
             Dialect.get_or_raise(self._target.name).normalize_identifier(part)
             part.set("quoted", True)
@@ -285,7 +285,7 @@ class Translator:
         if own is None:
             raise ExportError(
                 f"{target.name} has no type {kind}, which a column of the model has; "
-                "--exclude it, or use another --dialect"
+                f"{opt('exclude')} it, or use another {opt('dialect')}"
             )
         return exp.DataType.build(own, dialect=target.name) if own else node
 

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.errors import OptionError
+from sqlbn.options.catalogue import checked
 
 Backoff = Literal["cell", "parents", "parents-both", "none"]
-BACKOFFS: dict[Backoff, str] = {
-    "cell": "where the value was never seen with theirs, in leave-one-out as in prediction",
-    "parents": "in prediction only where their values were never seen together, but in "
-    "leave-one-out as cell: what is selected is selected for another rule than the one that "
-    "predicts (the program of the method's authors)",
-    "parents-both": "where their values were never seen together, in leave-one-out as in "
-    "prediction",
-}
 Estimate = Literal["m", "laplace"]
 Missing = Literal["value", "ignore"]
 Unseen = Literal["neutral", "smoothed"]
@@ -48,7 +40,7 @@ class Smoothing:
         """The rules that a model's meta table tells; older models have m-estimates, smoothed."""
         return Smoothing(
             float(meta["m"]),
-            checked("backoff", meta.get("backoff", "cell"), get_args(Backoff)),  # type: ignore[arg-type]
+            _stored_backoff(meta.get("backoff", "cell")),
             checked_estimate(meta.get("estimate", "m")),
             checked_missing(meta.get("missing", "value")),
             checked_unseen(meta.get("unseen", "smoothed")),
@@ -117,30 +109,27 @@ class Smoothing:
 
 def checked_backoff(name: str) -> Backoff:
     """The rule of back-off of that name, or an error that lists them; `none` is not a choice."""
-    return cast(Backoff, checked("backoff", name, tuple(BACKOFFS)))
+    return cast(Backoff, checked("backoff", name))
 
 
 def checked_estimate(name: str) -> Estimate:
     """The estimate of that name, or an error that lists them."""
-    return cast(Estimate, checked("estimate", name, get_args(Estimate)))
+    return cast(Estimate, checked("estimate", name))
 
 
 def checked_missing(name: str) -> Missing:
     """The policy of that name, or an error that lists them."""
-    return cast(Missing, checked("missing", name, get_args(Missing)))
+    return cast(Missing, checked("missing", name))
 
 
 def checked_unseen(name: str) -> Unseen:
     """The rule of that name, or an error that lists them."""
-    return cast(Unseen, checked("unseen", name, get_args(Unseen)))
+    return cast(Unseen, checked("unseen", name))
 
 
-def checked(option: str, name: str, known: tuple[str, ...]) -> str:
-    """One of the known names, or an error that lists them."""
-    if name not in known:
-        listed = ", ".join(known[:-1])
-        raise OptionError(f"--{option} {name}: choose {listed} or {known[-1]}")
-    return name
+def _stored_backoff(name: str) -> Backoff:
+    """That of a model, which may have none."""
+    return "none" if name == "none" else checked_backoff(name)
 
 
 Array = npt.NDArray[Any]

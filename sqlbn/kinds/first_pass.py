@@ -19,7 +19,7 @@ from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.losses import Loss
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule
 from sqlbn.search.dependence import Decided, Measures, latest_cmi

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.learners.base import (
     Averaging,
     Learner,
@@ -12,13 +13,15 @@ from sqlbn.learners.base import (
     Smooths,
     checked_loss,
 )
+from sqlbn.learners.registry import register
+from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure, no_parents
 
 MIN_COUNT = 100
 
 # The names that the paper gives to the variants.
-ALIASES: dict[str, dict[str, int | bool]] = {
+_VARIANTS: dict[str, dict[str, int | bool]] = {
     f"a{n}de{suffix}": {"n": n, **dict.fromkeys(flags, True)}
     for n in (1, 2)
     for suffix, flags in {
@@ -30,10 +33,12 @@ ALIASES: dict[str, dict[str, int | bool]] = {
 }
 
 
+@register
 class Ande(Learner):
     """The mean of all models in which the same n attributes are parents of all others."""
 
     name: ClassVar[str] = "ande"
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = _VARIANTS
     has_leave_one_out: ClassVar[bool] = True
     summary: ClassVar[str] = "averaged n-dependence estimators (a1de, a2de): no structure search"
     smooths: ClassVar[Smooths | None] = None
@@ -49,17 +54,15 @@ class Ande(Learner):
         loss: str | None = None,
     ) -> None:
         if n not in (1, 2):
-            raise OptionError(f"--n {n}: choose 1 or 2")
+            raise OptionError("choose 1 or 2", n=n)
         if min_count is not None and not subsumption:
-            raise OptionError("--min-count goes with --subsumption")
-        if min_count is not None and min_count < 0:
-            raise OptionError(f"--min-count {min_count}: give 0 or more rows")
-        if attributes is not None and attributes < 1:
-            raise OptionError(f"--attributes {attributes}: keep at least 1")
+            raise OptionError(f"{opt('min_count')} requires {opt('subsumption', True)}")
+        checked("min_count", min_count)
+        checked("attributes", attributes)
         if select not in (None, "attributes"):
-            raise OptionError(f"--select {select}: ande can choose attributes, and nothing else")
+            raise OptionError("ande can choose attributes, and nothing else", select=select)
         if loss is not None and select is None:
-            raise OptionError("--loss goes with --select attributes")
+            raise OptionError(f"{opt('loss')} requires {opt('select', 'attributes')}")
         threshold = MIN_COUNT if min_count is None else min_count
         self._averaging = Averaging(n, weighted, threshold if subsumption else None, attributes)
         self._selection = (

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, Self, cast
 
 from sqlbn.counts.cover import Family
-from sqlbn.errors import OptionError
 from sqlbn.kinds.estimates import Estimate, Missing
-from sqlbn.kinds.losses import LOSSES, Loss
+from sqlbn.kinds.losses import Loss
+from sqlbn.options.catalogue import checked
 from sqlbn.search.bounds import Rule
 from sqlbn.search.dependence import Decided, Measures
 from sqlbn.search.search_options import SearchOptions
@@ -119,11 +121,30 @@ class Learner(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
+    # Other names, each with the options that it stands for.
+    aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     smooths: ClassVar[Smooths | None] = Smooths()
     has_backoff: ClassVar[bool] = True
     weighs: ClassVar[bool] = False
     has_leave_one_out: ClassVar[bool] = False
     discretises: ClassVar[str] = "ef"
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        made = super().__new__(cls)
+        if cls.__init__ is not object.__init__:
+            made._given = inspect.signature(cls).bind(*args, **options).arguments
+        return made
+
+    _given: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that it was made with."""
+        return {name: value for name, value in self._given.items() if value is not None}
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in self.given.items())
+        return f"{type(self).__name__}({said})"
 
     def families(self, d: int) -> list[Family]:
         """The families whose counts the structure needs; variable d is the class."""
@@ -176,13 +197,13 @@ class Learner(ABC):
 
     @property
     def named(self) -> str | None:
-        """The attribute that --superparent names; None where that is not given."""
+        """The attribute that `superparent` names; None where that is not given."""
         return None
 
     def check(self, names: Sequence[str]) -> None:
         """An error where an option names an attribute that is not there."""
         if self.named is not None:
-            position_of(self.named, names, "--superparent")
+            position_of(self.named, names, "superparent")
 
     def chosen(self, info: Information, structure: Structure) -> dict[str, Any]:
         """What is worth noting of a structure in the model's meta table."""
@@ -194,12 +215,9 @@ class Learner(ABC):
 
     def options(self) -> dict[str, Any]:
         """What distinguishes this learner from others of its kind, for the model's meta table."""
-        return {}
+        return {name: value for name, value in self.given.items() if value is not False}
 
 
 def checked_loss(name: str) -> Loss:
     """The loss of that name, or an error that lists them."""
-    for loss in LOSSES:
-        if loss == name:
-            return loss
-    raise OptionError(f"--loss {name}: choose one of {', '.join(LOSSES)}")
+    return cast(Loss, checked("loss", name))

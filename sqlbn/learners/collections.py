@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from sqlbn.errors import OptionError, SqlbnWarning
+from sqlbn.errors import SqlbnWarning, opt
 from sqlbn.learners.base import (
     Architecture,
     Collecting,
     Learner,
     Smooths,
 )
+from sqlbn.learners.registry import register
+from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import Information
 from sqlbn.structure.parent_sets import AUTO, checked_order, given_terms, read_given
 from sqlbn.structure.shape import Structure, no_parents
 
 
+@register
 class Collection(Learner):
     """Parent sets that the user gives."""
 
@@ -37,7 +41,7 @@ class Collection(Learner):
         given_terms(self._collecting.given, names)
         if not self._collecting.given:
             warnings.warn(
-                "a collection without parent sets is naive Bayes; name some by --parents FILE.toml",
+                f"a collection without parent sets is naive Bayes; name some by {opt('parents')}",
                 SqlbnWarning,
                 stacklevel=2,
             )
@@ -58,19 +62,11 @@ class _Architecture(Learner):
     smooths: ClassVar[Smooths] = Smooths("laplace", "ignore")
     has_backoff: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        order: str = "schema",
-        parents_from_first: int | None = None,
-        superparent: str | None = None,
-    ) -> None:
-        if parents_from_first is not None and parents_from_first < 1:
-            raise OptionError(f"--parents-from-first {parents_from_first}: give at least 1")
+    def __init__(self, order: str = "schema", parents_from_first: int | None = None) -> None:
         self._collecting = Collecting(
             self.architecture,
             order=checked_order(order),
-            first=parents_from_first,
-            superparent=superparent,
+            first=checked("parents_from_first", parents_from_first),
             by_rows=self.by_rows,
         )
 
@@ -96,6 +92,7 @@ class _Architecture(Learner):
         return found
 
 
+@register
 class Fanc(_Architecture):
     """All forests at once: no parent, and each earlier attribute."""
 
@@ -104,6 +101,7 @@ class Fanc(_Architecture):
     architecture: ClassVar[Architecture] = "fanc"
 
 
+@register
 class Tc(_Architecture):
     """No parent, each earlier attribute, each pair of them."""
 
@@ -112,6 +110,7 @@ class Tc(_Architecture):
     architecture: ClassVar[Architecture] = "tc"
 
 
+@register
 class Spc(_Architecture):
     """As fanc, with and without a super parent beside each."""
 
@@ -125,7 +124,8 @@ class Spc(_Architecture):
         order: str = "schema",
         parents_from_first: int | None = None,
     ) -> None:
-        super().__init__(order, parents_from_first, superparent)
+        super().__init__(order, parents_from_first)
+        self._collecting = replace(self._collecting, superparent=superparent)
 
     @property
     def named(self) -> str | None:
@@ -136,6 +136,7 @@ class Spc(_Architecture):
         return {"superparent": self._collecting.superparent, **super().options()}
 
 
+@register
 class Spcr(_Architecture):
     """spc with the super parent that tells the classes of the training rows best."""
 
@@ -143,6 +144,3 @@ class Spcr(_Architecture):
     summary: ClassVar[str] = "spc whose super parent is chosen on the training rows"
     architecture: ClassVar[Architecture] = "spc"
     by_rows: ClassVar[bool] = True
-
-    def __init__(self, order: str = "schema", parents_from_first: int | None = None) -> None:
-        super().__init__(order, parents_from_first)

@@ -6,11 +6,13 @@ from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Learner, Smooths
+from sqlbn.learners.registry import register
 from sqlbn.structure.information import Information, bare_pair_families, pair_families
 from sqlbn.structure.parent_sets import checked_order, needs_pairs, ordered
 from sqlbn.structure.shape import Score, Structure, checked_score, forest
 
 
+@register
 class Fan(Learner):
     """The forest of links between attributes with the highest score."""
 

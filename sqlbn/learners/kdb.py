@@ -6,13 +6,15 @@ from functools import partial
 from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
-from sqlbn.errors import OptionError
 from sqlbn.learners.base import Decider, Learner
+from sqlbn.learners.registry import register
+from sqlbn.options.catalogue import checked
 from sqlbn.search.dependence import decide_parents
 from sqlbn.structure.information import Information, pair_families
 from sqlbn.structure.shape import Structure, k_dependence
 
 
+@register
 class Kdb(Learner):
     """KDB with a given k; k = 0 is naive Bayes."""
 
@@ -23,9 +25,7 @@ class Kdb(Learner):
     )
 
     def __init__(self, k: int = 2) -> None:
-        if k < 0:
-            raise OptionError(f"--k {k}: give 0 or more parents")
-        self.k = k
+        self.k = int(checked("k", k))
 
     def families(self, d: int) -> list[Family]:
         # With k = 0 the pairs would only fill the table `cmi`, at most of the cost of the fit.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sqlbn.learners.base import Learner
+from sqlbn.learners.registry import register
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure, no_parents
 
 
-class NaiveBayes(Learner):
+@register
+class Nb(Learner):
     """One counting pass over single attributes."""
 
     name: ClassVar[str] = "nb"

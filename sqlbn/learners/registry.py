@@ -1,111 +1,155 @@
-"""Learners by the name users give."""
+"""Learners by the name users give; each registers itself, and its options are its `__init__`.
+
+    @register
+    class Stump(Learner):
+        name, summary = "stump", "one attribute, the most informative"
+
+        def __init__(self, depth: Annotated[int, "how many attributes are used"] = 1) -> None: …
+
+makes `fit(…, learner="stump", depth=2)` and `--learner stump --depth 2` work.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import inspect
+import pkgutil
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlbn.errors import OptionError
-from sqlbn.learners.ande import ALIASES, Ande
-from sqlbn.learners.base import Learner
-from sqlbn.learners.collections import (
-    Collection,
-    Fanc,
-    Spc,
-    Spcr,
-    Tc,
-)
-from sqlbn.learners.fan import Fan
-from sqlbn.learners.kdb import Kdb
-from sqlbn.learners.nb import NaiveBayes
-from sqlbn.learners.searched import Hgc, Vfbn1, Vfbn2
-from sqlbn.learners.skdb import Skdb
-from sqlbn.learners.snb import Snb
-from sqlbn.learners.superparent import SuperParent
-from sqlbn.learners.tan import Tan
+from sqlbn.errors import OptionError, opt
+from sqlbn.options.catalogue import FitKeywords, add_option, names_of
+from sqlbn.options.option import LEARNER, Option, annotated
 
-LEARNERS: dict[str, type[Learner]] = {
-    c.name: c
-    for c in (
-        NaiveBayes, Tan, Kdb, Skdb, Ande, Fan, SuperParent, Fanc, Spc, Spcr, Tc, Collection, Snb,
-        Hgc, Vfbn1, Vfbn2,
-    )
-}  # fmt: skip
+if TYPE_CHECKING:
+    from sqlbn.learners.base import Learner
 
-# Which options each learner takes, and how it is made of them.
-_MAKERS: dict[str, Callable[..., Learner]] = {
-    "nb": NaiveBayes,
-    "tan": Tan,
-    "kdb": Kdb,
-    "skdb": Skdb,
-    "ande": Ande,
-    "fan": Fan,
-    "superparent": SuperParent,
-    "fanc": Fanc,
-    "spc": Spc,
-    "spcr": Spcr,
-    "tc": Tc,
-    "collection": Collection,
-    "snb": Snb,
-    "hgc": Hgc,
-    "vfbn1": Vfbn1,
-    "vfbn2": Vfbn2,
-}
-_TAKES: dict[str, set[str]] = {
-    "nb": set(),
-    "tan": set(),
-    "kdb": {"k"},
-    "skdb": {"kmax", "select", "loss"},
-    "ande": {"n", "subsumption", "weighted", "min_count", "attributes", "select", "loss"},
-    "fan": {"score", "order"},
-    "superparent": {"superparent", "order"},
-    "fanc": {"order", "parents_from_first"},
-    "spc": {"superparent", "order", "parents_from_first"},
-    "spcr": {"order", "parents_from_first"},
-    "tc": {"order", "parents_from_first"},
-    "collection": {"parents"},
-    "snb": {"map"},
-    "hgc": {"search"},
-    "vfbn1": {"search"},
-    "vfbn2": {"search"},
-}
+_REGISTERED: dict[str, type[Learner]] = {}
+L = TypeVar("L", bound="type[Learner]")
 
 
-# Options that only some learners take.
-LEARNER_OPTIONS = frozenset().union(*_TAKES.values())
+def register(learner: L) -> L:
+    """Make a learner known by its `name`; a decorator. Options that are new are added."""
+    for name in (learner.name, *learner.aliases):
+        known = _REGISTERED.get(name)
+        if known is not None and known.__qualname__ != learner.__qualname__:
+            raise ValueError(f"there is a learner {name!r} already: {known.__qualname__}")
+    _REGISTERED[learner.name] = learner
+    known_names = names_of(FitKeywords)
+    for option in signature_options(learner).values():
+        if option.name not in known_names:
+            add_option(option)
+    return learner
+
+
+@cache
+def _load_own() -> None:
+    """Import the modules of this package: each registers the learners in it."""
+    package = import_module("sqlbn.learners")
+    for module in pkgutil.iter_modules(package.__path__):
+        import_module(f"sqlbn.learners.{module.name}")
+
+
+def learners() -> Mapping[str, type[Learner]]:
+    """All learners by name."""
+    _load_own()
+    return dict(sorted(_REGISTERED.items()))
+
+
+def aliases() -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Short names: the learner, and the options that they stand for."""
+    return {
+        alias: (name, said)
+        for name, learner in learners().items()
+        for alias, said in learner.aliases.items()
+    }
+
+
+def learner_names() -> list[str]:
+    """All names that a user may give."""
+    return [*learners(), *aliases()]
+
+
+@cache
+def signature_options(learner: type[Learner]) -> Mapping[str, Option]:
+    """The options that a learner takes: the arguments of its `__init__`."""
+    if learner.__init__ is object.__init__:
+        return {}
+    hints = typing.get_type_hints(learner.__init__, include_extras=True)
+    found = {}
+    for name, parameter in inspect.signature(learner.__init__).parameters.items():
+        if name == "self":
+            continue
+        kind, about = annotated(hints.get(name, str))
+        usual = parameter.default
+        told = next((a for a in about if isinstance(a, Option)), None) or Option(
+            f"{learner.name}: {_help(learner, name, about)}",
+            LEARNER,
+            default=False if usual is False else None,
+            usual=None if usual in (None, False, parameter.empty) else str(usual),
+        )
+        found[name] = replace(told, name=name, type=kind if kind is bool else kind | None)
+    return found
+
+
+def _help(learner: type[Learner], name: str, about: Iterable[Any]) -> str:
+    """What an argument is: by its annotation, or by its line in the docstring."""
+    texts = [a for a in about if isinstance(a, str)]
+    lines = (inspect.getdoc(learner) or "").splitlines()
+    texts += [
+        text.strip() for line in lines for key, _, text in [line.partition(":")] if key == name
+    ]
+    return texts[0] if texts else name.replace("_", " ")
+
+
+def learner_options() -> set[str]:
+    """Options that only some learners take."""
+    return {name for learner in learners().values() for name in signature_options(learner)}
 
 
 def takes(name: str, option: str) -> bool:
-    """Whether a learner, or one of ande's short names, takes an option."""
-    if name in ALIASES:
-        return option in _TAKES["ande"] and option not in ALIASES[name]
-    return option in _TAKES[name]
+    """Whether a learner, by its name or a short one, takes an option."""
+    name, said = aliases().get(name, (name, {}))
+    return option in signature_options(learners()[name]) and option not in said
 
 
 def make_learner(name: str, **options: Any) -> Learner:
-    """The learner of that name; an option it does not know is an error, not ignored."""
+    """The learner of that name; an option that it does not take is an error, not ignored."""
     given = {key: value for key, value in options.items() if value is not None}
-    if name in ALIASES:
-        for key in ALIASES[name].keys() & given.keys():
-            raise OptionError(f"{switch(key)} is already said by the name {name}; use ande")
-        name, given = "ande", {**given, **ALIASES[name]}
-    if name not in LEARNERS:
-        known = ", ".join([*LEARNERS, *ALIASES])
-        raise OptionError(f"there is no learner {name!r}; choose one of {known}")
+    if name in aliases():
+        alias, (name, said) = name, aliases()[name]
+        for key in said.keys() & given.keys():
+            raise OptionError(f"{opt(key)} is already said by the name {alias}; use {name}")
+        given |= said
+    learner = learner_class(name)
     for key in given:
-        if key not in _TAKES[name]:
-            takers = [n for n, keys in _TAKES.items() if key in keys]
-            raise OptionError(
-                f"{switch(key)} is not for the learner {name}; it goes with {', '.join(takers)}"
-            )
-    return _MAKERS[name](**given)
+        if key not in signature_options(learner):
+            raise not_taken(key, name)
+    return learner(**given)
+
+
+def learner_class(name: str) -> type[Learner]:
+    """The class of a learner; an error that lists the names where there is none."""
+    if name not in learners():
+        raise OptionError(
+            f"there is no learner {name!r}; choose one of {', '.join(learner_names())}"
+        )
+    return learners()[name]
+
+
+def not_taken(option: str, name: str) -> OptionError:
+    """The error for an option that a learner does not take: who does, and what this one takes."""
+    takers = [other for other in learners() if takes(other, option)]
+    own = ", ".join(map(opt, signature_options(learners()[name]))) or "no option of its own"
+    return OptionError(
+        f"{opt(option)} is not for the learner {name}; it goes with {', '.join(takers)}; "
+        f"{name} takes {own}"
+    )
 
 
 def smoothed_learners() -> list[str]:
     """The learners whose estimates can be chosen."""
-    return [name for name, learner in LEARNERS.items() if learner.smooths is not None]
-
-
-def switch(option: str) -> str:
-    """An option as the command line spells it."""
-    return "--" + option.replace("_", "-")
+    return [name for name, learner in learners().items() if learner.smooths is not None]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any, ClassVar
 
-from sqlbn.errors import OptionError
 from sqlbn.learners.base import Learner, Searching, Smooths
+from sqlbn.learners.registry import register
+from sqlbn.options.catalogue import SearchKeywords, check_known
 from sqlbn.search.search_options import SearchOptions
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure, no_parents
@@ -38,13 +38,11 @@ class _Network(Learner):
 
 
 def _search_options(given: Mapping[str, Any]) -> SearchOptions:
-    known = [f.name for f in fields(SearchOptions)]
-    for key in given:
-        if key not in known:
-            raise OptionError(f"a search has no option {key!r}; it has {', '.join(known)}")
+    check_known(given, SearchKeywords)
     return SearchOptions(**given)
 
 
+@register
 class Hgc(_Network):
     """Hill climbing on a score of all rows."""
 
@@ -52,6 +50,7 @@ class Hgc(_Network):
     summary: ClassVar[str] = "a network by hill climbing on a score of all rows"
 
 
+@register
 class Vfbn1(_Network):
     """Hill climbing whose steps are decided by a bound."""
 
@@ -59,6 +58,7 @@ class Vfbn1(_Network):
     summary: ClassVar[str] = "a network by hill climbing, each step from as few rows as it needs"
 
 
+@register
 class Vfbn2(_Network):
     """A search for every variable, decided by a bound."""
 

@@ -7,9 +7,12 @@ from typing import Any, ClassVar, cast, get_args
 from sqlbn.errors import OptionError
 from sqlbn.learners.base import Selection, Smooths, checked_loss
 from sqlbn.learners.kdb import Kdb
+from sqlbn.learners.registry import register
+from sqlbn.options.catalogue import checked
 from sqlbn.structure.shape import Select
 
 
+@register
 class Skdb(Kdb):
     """KDB with up to kmax parents, of which a third pass keeps what predicts best."""
 
@@ -18,10 +21,9 @@ class Skdb(Kdb):
     smooths: ClassVar[Smooths | None] = None
 
     def __init__(self, kmax: int = 5, select: str = "both", loss: str = "rmse") -> None:
-        if kmax < 0:
-            raise OptionError(f"--kmax {kmax}: give 0 or more parents")
+        checked("kmax", kmax)
         if select not in get_args(Select):
-            raise OptionError(f"--select {select}: choose both, attributes or k")
+            raise OptionError("choose both, attributes or k", select=select)
         super().__init__(kmax)
         self._selection = Selection(
             ks=[kmax] if select == "attributes" else range(kmax + 1),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sqlbn.learners.base import Learner, Weighing
+from sqlbn.learners.registry import register
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure, no_parents
 
 
+@register
 class Snb(Learner):
     """Naive Bayes whose attributes count in part: no parameter is left to choose."""
 

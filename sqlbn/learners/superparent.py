@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Learner, Smooths
+from sqlbn.learners.registry import register
 from sqlbn.structure.information import Information, bare_pair_families, pair_families
 from sqlbn.structure.parent_sets import (
     AUTO,
@@ -18,6 +19,7 @@ from sqlbn.structure.parent_sets import (
 from sqlbn.structure.shape import Structure, star
 
 
+@register
 class SuperParent(Learner):
     """Naive Bayes in which every attribute also depends on the same one."""
 
@@ -54,7 +56,7 @@ class SuperParent(Learner):
     def _center(self, info: Information) -> int:
         if self.named is None:
             return best_super_parent(info)
-        return position_of(self.named, info.names, "--superparent")
+        return position_of(self.named, info.names, "superparent")
 
     def options(self) -> dict[str, Any]:
         return {"superparent": self.superparent, "order": self.order}

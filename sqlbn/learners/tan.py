@@ -6,11 +6,13 @@ from typing import ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.learners.base import Decider, Learner
+from sqlbn.learners.registry import register
 from sqlbn.search.dependence import decide_tree
 from sqlbn.structure.information import Information, pair_families
 from sqlbn.structure.shape import Structure, spanning_tree
 
 
+@register
 class Tan(Learner):
     """The tree of strongest links between attributes given the class."""
 

@@ -8,9 +8,9 @@ from sqlbn.networks.bif import read_bif, write_bif
 from sqlbn.networks.network import Network, Variable
 
 if TYPE_CHECKING:
-    from sqlbn.networks.following import follow
-    from sqlbn.networks.network_calls import (
+    from sqlbn.api.network_calls import (
         NetworkScore,
+        follow,
         learn,
         load,
         plot,
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 # Imported on first use: they need the engine, files and tables do not.
 _HOMES = {
-    "NetworkScore": "sqlbn.networks.network_calls",
-    "follow": "sqlbn.networks.following",
-    "learn": "sqlbn.networks.network_calls",
-    "load": "sqlbn.networks.network_calls",
-    "plot": "sqlbn.networks.network_calls",
-    "query": "sqlbn.networks.network_calls",
+    "NetworkScore": "sqlbn.api.network_calls",
+    "follow": "sqlbn.api.network_calls",
+    "learn": "sqlbn.api.network_calls",
+    "load": "sqlbn.api.network_calls",
+    "plot": "sqlbn.api.network_calls",
+    "query": "sqlbn.api.network_calls",
     "sample": "sqlbn.networks.sample_rows",
-    "score": "sqlbn.networks.network_calls",
+    "score": "sqlbn.api.network_calls",
 }
 
 __all__ = [

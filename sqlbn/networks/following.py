@@ -12,28 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn import api
 from sqlbn.data import Source, open_source
-from sqlbn.data.opening import check_there
 from sqlbn.encoding.encoded import discard
 from sqlbn.engines import Session
-from sqlbn.engines.progress import ConsoleProgress, Progress
+from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import select_sql
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import NoRowsError, OptionError
-from sqlbn.model import Model
+from sqlbn.errors import NoRowsError, OptionError, opt
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.networks.likelihood import coded_rows
-from sqlbn.networks.network_calls import fit_keywords
-from sqlbn.options import FitOptions
 from sqlbn.pipeline import Pattern, learn, learn_judged
 from sqlbn.search.decisions import Change, Decision, Graph, Log, Task
 from sqlbn.search.methods import FoundNetwork, entropy
 from sqlbn.search.search_options import SearchOptions
 from sqlbn.search.window import FollowedGraph
-from sqlbn.store import open_store
 from sqlbn.store.history import stream_label
 from sqlbn.store.meta import add_meta
-from sqlbn.store.saving import check_not_read, store_model
 from sqlbn.store.spec import ModelSpec, read_spec
 from sqlbn.structure.shape import Shape, Structure
 from sqlbn.updates.stored_model import encoding_of
@@ -64,64 +58,7 @@ class FollowedBlock:
     arcs: int
 
 
-@dataclass(frozen=True)
-class Followed:
-    """All blocks behind the first window, and the network of the last window."""
-
-    blocks: list[FollowedBlock]
-    model: Model
-
-
-def follow(
-    data: Any,
-    *,
-    window: int,
-    target: str | None = None,
-    store: str | Path | None = None,
-    name: str | None = None,
-    replace: bool = False,
-    quiet: bool = True,
-    progress: Progress | None = None,
-    **options: Any,
-) -> Followed:
-    """Learn a network from the first `window` rows, then keep it true to the last ones.
-
-    Rows come in their order. Each `block` of them is first judged by the network there is, then
-    it comes into the window and the oldest block leaves it. Then every variable's parents are put
-    to the test: a parent is added where that is better than the present ones by the bound, and
-    removed where it has become useless. `options` are those of `learn` with vfbn2. Categories and
-    cut points are those of the first window; a value that comes later counts as one unknown value.
-    """
-    if (store is None) != (name is None):
-        raise OptionError("store and name go together: give both, or neither")
-    progress = progress or (Progress() if quiet else ConsoleProgress())
-    settings, chosen = api.split_options(*fit_keywords("vfbn2", target, options))
-    settings.require_order("network follow")
-    searching = chosen.make_learner().searching
-    assert searching is not None
-    if window < searching.options.block_rows:
-        raise OptionError(
-            f"--window {window}: give at least a block, {searching.options.block_rows} rows"
-        )
-    check_there(settings, data)
-    session = Session(settings)
-    try:
-        if store is not None and name is not None:
-            open_store(store).check_name(session, name, replace, progress.note)
-        source = api.open_for_fit(session, data, chosen)
-        check_not_read(store, source)
-        following = _Following(session, source, chosen, searching.options, window, progress)
-        found = list(following.run())
-        workspace, spec = following.model()
-        if store is not None and name is not None:
-            store_model(store, workspace, spec, name, replace, progress)
-        return Followed(found, Model(session, workspace, spec))
-    except BaseException:
-        session.close()
-        raise
-
-
-class _Following:
+class Following:
     """Reads the stream, codes its rows, keeps the rows of the window in scratch files."""
 
     def __init__(
@@ -199,9 +136,10 @@ class _Following:
         room = _WINDOW_SHARE * self._session.memory_bytes
         if width > room:
             raise OptionError(
-                f"--window {self._window}: its codes take {width / 2**20:,.0f} MB of the "
+                f"its codes take {width / 2**20:,.0f} MB of the "
                 f"{room / 2**20:,.0f} MB there is for them; make it smaller, or raise "
-                "--memory-limit"
+                f"{opt('memory_limit')}",
+                window=self._window,
             )
         fixed = (len(scorer_cards) - 1,) if spec.has_class else ()
         unit = entropy(block, scorer_cards, fixed)

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.errors import NetworkError, OptionError
+from sqlbn.errors import (
+    NetworkError,
+    OptionError,
+    command,
+    opt,
+)
 from sqlbn.networks.network import Network, repeated
 
 Array = npt.NDArray[Any]
@@ -59,7 +64,7 @@ def posterior(network: Network, of: Sequence[str], given: Mapping[str, str] | No
 
 def _wanted(network: Network, of: Sequence[str]) -> list[int]:
     if not of:
-        raise OptionError("say which variable is asked for: --of NAME")
+        raise OptionError(f"say which variable is asked for: {opt('of')}")
     twice = repeated(of)
     if twice is not None:
         raise OptionError(f"{twice!r} is asked for twice; once is enough")
@@ -142,7 +147,7 @@ def _product(network: Network, factors: Sequence[_Factor], axes: tuple[int, ...]
         raise NetworkError(
             f"the query needs a table of {len(axes)} variables with {cells:,} numbers, which is "
             "too large; ask for fewer variables at once, give more evidence, or draw rows with "
-            "`sqlbn network sample` and count"
+            f"{command('network sample')} and count"
         )
     result = np.ones([len(network.variables[v].states) for v in axes])
     for factor in factors:

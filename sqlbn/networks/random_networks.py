@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.random import Generator, Philox, SeedSequence
 from numpy.typing import NDArray
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.networks.network import Network, Variable
 
 OF_NETWORKS, OF_ROWS = range(2)
@@ -21,7 +21,7 @@ OF_NETWORKS, OF_ROWS = range(2)
 def branch(seed: int, purpose: int) -> SeedSequence:
     """What a purpose draws from: a network's rows have nothing to do with how it was made."""
     if seed < 0:
-        raise OptionError(f"--seed {seed}: give 0 or more")
+        raise OptionError("give 0 or more", seed=seed)
     return SeedSequence(seed, spawn_key=(purpose,))
 
 
@@ -46,7 +46,7 @@ class Disturbance:
         for name in ("noise", "missing"):
             share = getattr(self, name)
             if not 0 <= share <= 1:
-                raise OptionError(f"--{name} {share}: give a probability from 0 to 1")
+                raise OptionError("give a probability from 0 to 1", **{name: share})
 
 
 class Sampler:
@@ -179,25 +179,29 @@ class RandomModel:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise OptionError(f"--random {self.kind}: choose one of {', '.join(KINDS)}")
+            raise OptionError(f"choose one of {', '.join(KINDS)}", random=self.kind)
         for name, least in (("attributes", 1), ("values", 2), ("classes", 2)):
             number = getattr(self, name)
             if number < least:
-                raise OptionError(f"--{name} {number}: give at least {least}")
+                raise OptionError(f"give at least {least}", **{name: number})
         _check_cells("x1", self.values * self.classes)
         cells = self.attributes * self.values * self.classes
         if cells > MOST_NUMBERS or (self.kind == "ban" and self._pairs > MOST_NUMBERS):
             raise OptionError(
-                f"--random {self.kind}: {self.attributes:,} attributes of {self.values:,} states "
-                f"and {self.classes:,} classes are more than can be drawn; take fewer"
+                f"{self.attributes:,} attributes of {self.values:,} states "
+                f"and {self.classes:,} classes are more than can be drawn; take fewer",
+                random=self.kind,
             )
         if self.edges is not None and self.kind != "ban":
-            raise OptionError(f"--edges is for --random ban; {self.kind} has a fixed number")
+            raise OptionError(
+                f"{opt('edges')} is for {opt('random', 'ban')}; {self.kind} has a fixed number"
+            )
         most = self.attributes + self._pairs
         if self.edges is not None and not self.attributes <= self.edges <= most:
             raise OptionError(
-                f"--edges {self.edges}: {self.attributes} attributes have from {self.attributes} "
-                f"(the class to each) to {most} edges (each pair too)"
+                f"{self.attributes} attributes have from {self.attributes} "
+                f"(the class to each) to {most} edges (each pair too)",
+                edges=self.edges,
             )
 
     @property
@@ -240,7 +244,7 @@ def _check_cells(name: str, cells: int) -> None:
     if cells > MOST_CELLS:
         raise OptionError(
             f"{name} would have {cells:,} probabilities, more than {MOST_CELLS:,}; "
-            "take fewer --values or --classes"
+            f"take fewer {opt('values')} or {opt('classes')}"
         )
 
 
@@ -280,20 +284,22 @@ def _arcs(model: RandomModel, rng: Generator) -> list[list[int]]:
             return parents
     found = model.attributes + model.arcs_between - left
     raise OptionError(
-        f"--edges {found + left}: only {found} fit if no table may have more than "
-        f"{MOST_CELLS:,} probabilities; take fewer --values or --classes"
+        f"only {found} fit if no table may have more than "
+        f"{MOST_CELLS:,} probabilities; take fewer {opt('values')} or {opt('classes')}",
+        edges=found + left,
     )
 
 
 def with_irrelevant(network: Network, number: int, values: int) -> Network:
     """The network with attributes noise1, noise2, … that depend on nothing and tell nothing."""
     if number < 0:
-        raise OptionError(f"--irrelevant {number}: give 0 or more")
+        raise OptionError("give 0 or more", irrelevant=number)
     if values < 2:
-        raise OptionError(f"--values {values}: give at least 2")
+        raise OptionError("give at least 2", values=values)
     if number * values > MOST_NUMBERS:
         raise OptionError(
-            f"--irrelevant {number} of --values {values}: more than can be drawn; take fewer"
+            f"{opt('irrelevant', number)} of {opt('values', values)}: more than can be drawn; "
+            "take fewer"
         )
     # The engine takes `Noise1` and `noise1` for one column.
     taken = {name.lower() for name in network.names}

@@ -20,7 +20,7 @@ from sqlbn.engines.output_files import (
 )
 from sqlbn.engines.progress import ConsoleProgress, Progress
 from sqlbn.engines.settings import held_threads
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.networks.bif import write_bif
 from sqlbn.networks.network import Network
 from sqlbn.networks.random_networks import (
@@ -45,9 +45,9 @@ def write_rows(
 ) -> None:
     """Draw `rows` rows into a file. `threads` changes the time it takes, not the file."""
     if rows < 1:
-        raise OptionError(f"--rows {rows}: give at least 1")
+        raise OptionError("give at least 1", rows=rows)
     if threads is not None and threads < 1:
-        raise OptionError(f"--threads {threads}: give at least 1")
+        raise OptionError("give at least 1", threads=threads)
     form = output_format(path)
     number = -(-rows // CHUNK)
     used = min(held_threads(threads) if threads else os.cpu_count() or 1, _MOST_THREADS)
@@ -63,7 +63,7 @@ def write_rows(
                 write(chunk)
                 progress.advance()
     except OSError as error:
-        raise OptionError(f"--out {path}: {error.strerror or error}") from error
+        raise OptionError(f"{error.strerror or error}", out=path) from error
 
 
 def _chunks(sampler: Sampler, rows: int, threads: int) -> Generator[pa.RecordBatch, None, None]:
@@ -158,7 +158,7 @@ def sample(
     is_there = bif is not None or store is not None or name is not None
     if is_there == (random is not None):
         raise OptionError(
-            "give one of --bif FILE, --store FILE --name NAME and --random nb|tan|ban"
+            f"give one of {opt('bif')}, {opt('store')} with {opt('name')}, and {opt('random')}"
         )
     if is_there:
         _check_given(given, irrelevant, target, spoiled)
@@ -166,7 +166,9 @@ def sample(
         network, target = found.network, target or found.target
     else:
         if target is not None:
-            raise OptionError(f"--target is for --bif: the class of a random network is {CLASS!r}")
+            raise OptionError(
+                f"{opt('target')} is for {opt('bif')}: the class of a random network is {CLASS!r}"
+            )
         network, target = random_network(RandomModel(str(random), **given), seed), CLASS
     network = with_irrelevant(network, irrelevant, given.get("values", 2))
     sampler = Sampler(network, seed, Disturbance(noise, missing, target))
@@ -180,23 +182,28 @@ def sample(
 def _check_paths(out: Path, bif: str | Path | Network | None, save_bif: str | Path | None) -> None:
     """Nothing that is read is written over, and no row is drawn for a path that cannot be."""
     output_format(out)
-    written = [("--out", out)]
+    written = [("out", out)]
     if save_bif is not None:
-        check_folder(Path(save_bif), "--save-bif")
-        written.append(("--save-bif", Path(save_bif)))
+        check_folder(Path(save_bif), "save_bif")
+        written.append(("save_bif", Path(save_bif)))
         if out.resolve() == Path(save_bif).resolve():
-            raise OptionError(f"--save-bif {save_bif} is what --out names; write to another")
+            raise OptionError(
+                f"{opt('save_bif', save_bif)} is what {opt('out')} names; write to another"
+            )
     for option, path in written:
         if isinstance(bif, str | Path) and is_same(path, bif):
-            raise OptionError(f"{option} {path} is the file that is read; write to another")
+            raise OptionError(f"{opt(option, path)} is the file that is read; write to another")
 
 
 def _check_given(sizes: dict[str, int], irrelevant: int, target: str | None, spoiled: bool) -> None:
     """Options that say nothing about a network that is there already."""
     for name in sizes:
         if name != "values":
-            raise OptionError(f"--{name} is for --random: the network says what there is")
+            raise OptionError(f"{opt(name)} is for {opt('random')}: the network says what there is")
         if not irrelevant:
-            raise OptionError("--values is for --random or --irrelevant")
+            raise OptionError(f"{opt('values')} is for {opt('random')} or {opt('irrelevant')}")
     if target is not None and not spoiled:
-        raise OptionError("--target spares a variable from --noise or --missing: give one of them")
+        raise OptionError(
+            f"{opt('target')} spares a variable from {opt('noise')} or {opt('missing')}: give "
+            "one of them"
+        )

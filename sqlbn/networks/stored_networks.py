@@ -18,7 +18,7 @@ from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.sql import literal, render
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import NetworkError, OptionError, SqlbnWarning
+from sqlbn.errors import NetworkError, OptionError, SqlbnWarning, opt
 from sqlbn.kinds.estimates import log_factor
 from sqlbn.kinds.product.factor_tables import FactorTables
 from sqlbn.networks.bif import read_bif
@@ -72,7 +72,7 @@ def check_is_network(workspace: Workspace, spec: ModelSpec) -> None:
         name, weight = partial[0]
         raise NetworkError(
             f"the attribute {name!r} counts with weight {weight:.3g} in this model of {learner}, "
-            "which no network can say; fit nb, or snb with --map"
+            f"which no network can say; fit nb, or snb with {opt('map', True)}"
         )
 
 
@@ -98,7 +98,7 @@ class _Reader:
             warnings.warn(
                 f"the probabilities of {shown}{more} back off cell by cell and do not sum to 1: in "
                 "the network they are divided by their sum, so it may differ from the model; "
-                "--backoff parents makes a model that does not",
+                f"{opt('backoff', 'parents')} makes a model that does not",
                 SqlbnWarning,
                 stacklevel=4,
             )
@@ -241,15 +241,15 @@ def read_network(
 def is_stored(bif: str | Path | Network | None, store: str | Path | None, name: str | None) -> bool:
     """Whether a stored model is meant; an error where not exactly one network is named."""
     if bif is not None and (store is not None or name is not None):
-        raise OptionError("give --bif FILE, or --store FILE --name NAME, not both")
+        raise OptionError(f"give {opt('bif')}, or {opt('store')} with {opt('name')}, not both")
     if bif is None and store is None and name is None:
-        raise OptionError("say which network: --bif FILE, or --store FILE --name NAME")
+        raise OptionError(f"say which network: {opt('bif')}, or {opt('store')} with {opt('name')}")
     if bif is None and name is None:
-        raise OptionError(f"--store {store}: say which of its models with --name NAME")
+        raise OptionError(f"say which of its models with {opt('name')}", store=store)
     if bif is None and store is None:
         raise OptionError(
-            f"--name {name}: say which file holds it with --store FILE (models.duckdb, unless you "
-            "gave another)"
+            f"say which file holds it with {opt('store')} (models.duckdb, unless you gave another)",
+            name=name,
         )
     return bif is None
 

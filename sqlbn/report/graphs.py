@@ -46,8 +46,8 @@ def check_drawing(path: str | Path) -> None:
     """Fail before the work where a picture is wanted that cannot be drawn."""
     path = Path(path)
     if path.suffix.lower() not in _FORMATS:
-        raise OptionError(f"--out {path}: the name must end in .svg or .png")
-    check_folder(path, "--out")
+        raise OptionError("the name must end in .svg or .png", out=path)
+    check_folder(path, "out")
     if importlib.util.find_spec("pygraphviz") is None:
         raise OptionError("drawing a network needs pygraphviz: pip install pygraphviz")
 
@@ -70,7 +70,7 @@ def draw_network(network: Network, path: str | Path, target: str | None = None) 
             with replacing(path) as part:
                 best.draw(str(part), format=path.suffix.lower()[1:])
         except (OSError, ValueError) as error:
-            raise OptionError(f"--out {path}: cannot be drawn: {said() or error}") from error
+            raise OptionError(f"cannot be drawn: {said() or error}", out=path) from error
 
 
 def _laid_out(network: Network, target: str | None, direction: str) -> Any:

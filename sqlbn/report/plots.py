@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.engines.output_files import check_folder
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.text import printable
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ def check_plot(path: str | Path | None) -> None:
     if path is None:
         return
     if Path(path).suffix.lower() not in (".svg", ".png"):
-        raise OptionError(f"--plot {path}: the name must end in .svg or .png")
+        raise OptionError("the name must end in .svg or .png", plot=path)
     if importlib.util.find_spec("matplotlib") is None:
-        raise OptionError("--plot needs matplotlib: pip install matplotlib")
-    check_folder(Path(path), "--plot")
+        raise OptionError(f"{opt('plot')} needs matplotlib: pip install matplotlib")
+    check_folder(Path(path), "plot")
 
 
 def _label(text: str) -> str:

@@ -6,24 +6,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sqlbn.api import open_for_fit, split_options
 from sqlbn.counts.counter import block_statement
 from sqlbn.counts.families import family_statement
 from sqlbn.counts.margins import plan_margins
 from sqlbn.counts.subsets import plan_subsets, subsets_of
-from sqlbn.data import open_source
+from sqlbn.data import Source, open_source
 from sqlbn.encoding.encoded import Encoded, encode_statement
-from sqlbn.encoding.learn_codebooks import AUTO
 from sqlbn.encoding.preparing import look, prepare
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import render
 from sqlbn.engines.statement_log import StatementList
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import OptionError
+from sqlbn.evaluation.prediction_query import prediction_statement
 from sqlbn.kinds.collection.fit_collection import Collectable
 from sqlbn.learners.base import Averaging
-from sqlbn.model import prediction_statement
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.store import open_store
 from sqlbn.store.spec import read_spec
 from sqlbn.store.sql_objects import book_tables
@@ -32,52 +30,36 @@ from sqlbn.structure.parent_sets import families_of
 Step = tuple[str, str]
 
 
-def fit_statements(
-    data: Any, target: str, learner: str | None = None, **options: Any
-) -> list[Step]:
-    """Titles and statements of a fit.
-
-    The columns are looked at, because the encoding depends on them; nothing is encoded or counted.
-    Where the structure depends on counts, the statements of pass 2 are those of a fit in which no
-    attribute has a parent.
-    """
-    settings, chosen = split_options(target, learner, options)
-    if chosen.method == AUTO:
-        raise OptionError(
-            "--discretise auto decides after several fits; name the encoding to see its statements"
-        )
-    if chosen.bound is not None:
-        raise OptionError("bound decides what to count while it counts; without it all is counted")
-    with Session(settings) as session:
-        source = open_for_fit(session, data, chosen)
-        workspace = Workspace(session, weighted=chosen.weight is not None)
-        session.log = log = StatementList()
-        looked = look(session, source, chosen, Progress())
-        prepared = prepare(looked, workspace, chosen, Progress())
-        steps = [("look at the columns (was run)", ran.sql) for ran in log.statements]
-        training = prepared.training
-        statement = encode_statement(
-            training.source, prepared.class_book, prepared.books, training.weights, prepared.tables
-        )
-        steps.append(("encode", render("encode/create_encoded", rows=statement)))
-        encoded = replace(prepared.counted(), relation="encoded")
-        averaging = chosen.make_learner().averaging
-        if averaging is not None:
-            return steps + _subset_steps(encoded, averaging)
-        collecting = chosen.make_learner().collecting
-        if collecting is not None:
-            names = tuple(book.name for book in prepared.books)
-            return steps + _collection_steps(encoded, Collectable(collecting, names))
-        blocks = plan_margins(encoded, chosen.make_learner().uses_pairs)
-        for number, block in enumerate(blocks, 1):
-            title = f"pass 1, block {number} of {len(blocks)}: counts for structure"
-            steps.append((title, block_statement(block, encoded)))
-        depends = len(blocks) > 0 and chosen.make_learner().uses_pairs
-        note = " (parents, which pass 1 decides, come into the key)" if depends else ""
-        for position, book in enumerate(prepared.books):
-            statement = family_statement((position,), encoded)
-            steps.append((f"pass 2: counts of {book.name}{note}", statement))
-        return steps
+def fit_steps(session: Session, source: Source, chosen: FitOptions) -> list[Step]:
+    """Titles and statements of a fit, from a look at the columns."""
+    workspace = Workspace(session, weighted=chosen.weight is not None)
+    session.log = log = StatementList()
+    looked = look(session, source, chosen, Progress())
+    prepared = prepare(looked, workspace, chosen, Progress())
+    steps = [("look at the columns (was run)", ran.sql) for ran in log.statements]
+    training = prepared.training
+    statement = encode_statement(
+        training.source, prepared.class_book, prepared.books, training.weights, prepared.tables
+    )
+    steps.append(("encode", render("encode/create_encoded", rows=statement)))
+    encoded = replace(prepared.counted(), relation="encoded")
+    averaging = chosen.make_learner().averaging
+    if averaging is not None:
+        return steps + _subset_steps(encoded, averaging)
+    collecting = chosen.make_learner().collecting
+    if collecting is not None:
+        names = tuple(book.name for book in prepared.books)
+        return steps + _collection_steps(encoded, Collectable(collecting, names))
+    blocks = plan_margins(encoded, chosen.make_learner().uses_pairs)
+    for number, block in enumerate(blocks, 1):
+        title = f"pass 1, block {number} of {len(blocks)}: counts for structure"
+        steps.append((title, block_statement(block, encoded)))
+    depends = len(blocks) > 0 and chosen.make_learner().uses_pairs
+    note = " (parents, which pass 1 decides, come into the key)" if depends else ""
+    for position, book in enumerate(prepared.books):
+        statement = family_statement((position,), encoded)
+        steps.append((f"pass 2: counts of {book.name}{note}", statement))
+    return steps
 
 
 def _subset_steps(encoded: Encoded, averaging: Averaging) -> list[Step]:

@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
+from sqlbn.options.catalogue import checked
 
 Array = npt.NDArray[Any]
 BoundName = Literal["normal", "hoeffding"]
@@ -19,21 +20,18 @@ BoundName = Literal["normal", "hoeffding"]
 
 def checked_bound(name: str) -> BoundName:
     """The bound of that name, or an error that lists them."""
-    for bound in get_args(BoundName):
-        if bound == name:
-            return bound  # type: ignore[no-any-return]
-    raise OptionError(f"--bound {name}: choose {' or '.join(get_args(BoundName))}")
+    return cast(BoundName, checked("bound", name))
 
 
 def check_deltas(delta: float | None, delta_star: float | None) -> None:
     """Refuse probabilities of error that are none, or that say two things."""
     if delta is not None and delta_star is not None:
         raise OptionError(
-            "--delta is of one comparison, --delta-star of all: give one of them, not both"
+            f"{opt('delta')} is of one comparison, {opt('delta_star')} of all: give one of them, "
+            "not both"
         )
-    for option, value in (("delta", delta), ("delta-star", delta_star)):
-        if value is not None and not 0 < value < 0.5:
-            raise OptionError(f"--{option} {value}: give a probability above 0 and below 0.5")
+    checked("delta", delta)
+    checked("delta_star", delta_star)
 
 
 def _normal_factor(delta: float) -> float:
@@ -139,17 +137,15 @@ def given_rule(
     block: int | None = None,
 ) -> Rule | None:
     """The rule of these options for samples that double; None without a bound."""
-    said = {"delta": delta, "delta-star": delta_star, "tau": tau, "block": block}
+    said = {"delta": delta, "delta_star": delta_star, "tau": tau, "block": block}
     if bound is None:
         for option, value in said.items():
             if value is not None:
-                raise OptionError(f"--{option} goes with --bound")
+                raise OptionError(f"{opt(option)} requires {opt('bound')}")
         return None
     check_deltas(delta, delta_star)
-    if tau is not None and not 1e-300 < tau < float("inf"):
-        raise OptionError(f"--tau {tau}: give a number above 0")
-    if block is not None and block < 1:
-        raise OptionError(f"--block {block}: give at least 1 row")
+    checked("tau", tau)
+    checked("block", block)
     return Rule(
         checked_bound(bound),
         tau=TAU if tau is None else tau,

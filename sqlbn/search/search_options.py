@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
+from sqlbn.options.catalogue import SearchKeywords, checked
 from sqlbn.search.bounds import (
     BoundName,
     Rule,
@@ -40,28 +40,11 @@ class SearchOptions:
     max_changes: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("block", "max_parameters", "max_parents", "max_changes"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, int):
-                raise OptionError(f"--{name.replace('_', '-')} {value}: give a whole number")
-        if self.score is not None and self.score not in get_args(ScoreName):
-            raise OptionError(f"--score {self.score}: choose bdeu, k2 or bic")
-        if self.ess is not None and not 0 < self.ess < math.inf:
-            raise OptionError(f"--ess {self.ess}: give a number above 0")
+        for option in fields(self):
+            checked(option.name, getattr(self, option.name), SearchKeywords)
         if self.ess is not None and self.score not in (None, "bdeu"):
-            raise OptionError(f"--ess goes with --score bdeu, not with {self.score}")
-        if self.bound is not None:
-            checked_bound(self.bound)
+            raise OptionError(f"{opt('ess')} requires {opt('score', 'bdeu')}, not {self.score}")
         check_deltas(self.delta, self.delta_star)
-        if self.tau is not None and not 0 < self.tau < 1:
-            raise OptionError(f"--tau {self.tau}: give a share between 0 and 1 (0.0005 is 0.05 %)")
-        if self.block is not None and self.block < 100:
-            raise OptionError(f"--block {self.block}: give at least 100 rows")
-        for name in ("max_parameters", "max_changes"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"--{name.replace('_', '-')}: give at least 1")
-        if self.max_parents is not None and self.max_parents < 0:
-            raise OptionError(f"--max-parents {self.max_parents}: give 0 or more")
 
     def check_method(self, method: str) -> None:
         """Refuse what the method would not use."""
@@ -70,8 +53,7 @@ class SearchOptions:
                 if getattr(self, name) is not None and not useful:
                     takers = "hgc" if name in _SCORED else "vfbn1 and vfbn2"
                     raise OptionError(
-                        f"--{name.replace('_', '-')} does nothing for {method}; it goes "
-                        f"with {takers}"
+                        f"{opt(name)} does nothing for {method}; it goes with {takers}"
                     )
 
     @property

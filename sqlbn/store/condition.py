@@ -11,7 +11,12 @@ import re
 import stat
 from pathlib import Path
 
-from sqlbn.errors import SqlbnError, StoreError
+from sqlbn.errors import (
+    SqlbnError,
+    StoreError,
+    command,
+    opt,
+)
 
 # Prefixes by which the engine would open something else than a file.
 _OTHER_DATABASES = ("md", "motherduck", "ducklake", "sqlite", "postgres", "postgresql", "mysql")
@@ -23,23 +28,28 @@ _SPECIAL = {
     stat.S_ISBLK: "a device",
     stat.S_ISSOCK: "a socket",
 }
-_ANOTHER = "name another file with --store; `sqlbn fit` makes it"
+
+
+def _another() -> str:
+    return f"name another file with {opt('store')}; {command('fit')} makes it"
 
 
 def check_words(path: str) -> None:
     """An error for what is no path at all, or asks for another database than a DuckDB file."""
     if not path.strip():
-        raise StoreError(f"--store {path!r} names no file: {_ANOTHER}")
+        raise StoreError(f"{opt('store', path)} names no file: {_another()}")
     if "\x00" in path:
-        raise StoreError(f"--store {path!r}: no file name can hold a NUL character")
+        raise StoreError(f"{opt('store', path)}: no file name can hold a NUL character")
     if path.lower().startswith(":memory:"):
         raise StoreError(
-            f"--store {path}: a model kept in memory is lost when the command ends; {_ANOTHER}"
+            f"{opt('store', path)}: a model kept in memory is lost when the command ends; "
+            f"{_another()}"
         )
     prefix, colon, _ = path.partition(":")
     if colon and prefix.lower() in _OTHER_DATABASES and not Path(path).exists():
         raise StoreError(
-            f"--store {path}: a store is a DuckDB file, or a folder or URL with Parquet tables"
+            f"{opt('store', path)}: a store is a DuckDB file, or a folder or URL with Parquet "
+            "tables"
         )
 
 
@@ -54,11 +64,13 @@ def check_file(path: Path) -> bool:
         raise StoreError(f"cannot open the store {str(path)!r}: {_reason(error)}") from error
     for is_kind, told in _SPECIAL.items():
         if is_kind(found.st_mode):
-            raise StoreError(f"{str(path)!r} is {told}, not a file that can be a store; {_ANOTHER}")
+            raise StoreError(
+                f"{str(path)!r} is {told}, not a file that can be a store; {_another()}"
+            )
     if found.st_size == 0:
         raise StoreError(
             f"the store {str(path)!r} is empty (0 bytes), not a DuckDB file; remove it, and "
-            "`sqlbn fit` makes a new one"
+            f"{command('fit')} makes a new one"
         )
     _check_start(path)
     return True
@@ -69,7 +81,8 @@ def _check_new(path: Path) -> None:
         raise StoreError(f"the store {str(path)!r} is a link to a file that is not there")
     if path.suffix.lower() in _DATA_FILES:
         raise StoreError(
-            f"--store {path}: a store is a DuckDB file, and {path.suffix} names another kind; "
+            f"{opt('store', path)}: a store is a DuckDB file, and {path.suffix} names another "
+            "kind; "
             "call it for example models.duckdb"
         )
 
@@ -88,7 +101,7 @@ def _check_start(path: Path) -> None:
     if told is None and path.suffix.lower() in _DATA_FILES:
         told = f"a {path.suffix} file"
     what = f"is {told}, not a DuckDB file" if told else "is not a DuckDB file, or it is damaged"
-    raise StoreError(f"cannot open the store {str(path)!r}: it {what}; {_ANOTHER}")
+    raise StoreError(f"cannot open the store {str(path)!r}: it {what}; {_another()}")
 
 
 def _reason(error: Exception) -> str:

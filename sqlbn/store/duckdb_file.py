@@ -17,6 +17,8 @@ from sqlbn.errors import (
     SqlbnError,
     StoreBusyError,
     StoreError,
+    command,
+    opt,
 )
 from sqlbn.schema import REQUIRED
 from sqlbn.store.condition import check_file, explained, is_busy
@@ -67,7 +69,7 @@ class StoreFile:
         catalog = session.fresh_name("store")
         new = not check_file(self.path)
         if new and not write:
-            raise StoreError(f"there is no store {str(self.path)!r}; `sqlbn fit` makes one")
+            raise StoreError(f"there is no store {str(self.path)!r}; {command('fit')} makes one")
         log = Path(f"{self.path}.wal")
         had_log = log.exists()
         self._attach(session, catalog, write, new, patience or _PATIENCE, say)
@@ -210,7 +212,9 @@ class StoreFile:
         """Fail before the work, not after it, where a model of that name cannot be written."""
         reserved = name.lower() in _RESERVED_NAMES or name.lower().endswith(HELPERS)
         if not name or reserved or "\x00" in name:
-            raise StoreError(f"{name!r} cannot be the name of a model; choose another with --name")
+            raise StoreError(
+                f"{name!r} cannot be the name of a model; choose another with {opt('name')}"
+            )
         if not check_file(self.path):
             if not self.path.parent.is_dir():
                 raise StoreError(
@@ -241,7 +245,7 @@ class StoreFile:
         if taken:
             raise StoreError(
                 f"{str(self.path)!r} holds a model {taken[0]!r}, which is what the tables of "
-                f"{name!r} would be called; use another --name"
+                f"{name!r} would be called; use another {opt('name')}"
             )
 
     def save(
@@ -319,7 +323,7 @@ class StoreFile:
         if foreign:
             raise StoreError(
                 f"{str(self.path)!r} has a schema {schema!r} with a table {foreign[0]!r}, which is "
-                "where the model's own tables would go; use another --name"
+                f"where the model's own tables would go; use another {opt('name')}"
             )
         _drop(session, catalog, schema)
 
@@ -343,7 +347,10 @@ def _meta(session: Session, table: str) -> dict[str, str]:
 
 
 def _taken(path: Path, name: str) -> str:
-    return f"{str(path)!r} already holds a model {name!r}; use --replace, or another --name"
+    return (
+        f"{str(path)!r} already holds a model {name!r}; use {opt('replace', True)}, or "
+        f"another {opt('name')}"
+    )
 
 
 def _schemas(session: Session, catalog: str) -> list[str]:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlbn.data import Source
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import SourceError
+from sqlbn.errors import SourceError, opt
 from sqlbn.text import is_remote, shown
 
 if TYPE_CHECKING:
     from sqlbn.encoding.preparing import Training
-    from sqlbn.options import FitOptions
+    from sqlbn.learners.fit_options import FitOptions
 
 Action = Literal["fit", "update", "forget", "merge"]
 HISTORY, FILES = "history", "history_files"
@@ -142,7 +142,7 @@ def check_not_counted(steps: Sequence[Step], files: Sequence[CountedFile]) -> No
         if before.get(file.identity, 0) > 0:
             raise SourceError(
                 f"{file.path!r} is in the model already ({_when(steps, file)}); "
-                "to count it once more: --again"
+                f"to count it once more: {opt('again', True)}"
             )
         before[file.identity] = 1
 
@@ -154,7 +154,7 @@ def check_not_forgotten(steps: Sequence[Step], files: Sequence[CountedFile]) -> 
         if file.identity in before and before[file.identity] <= 0:
             raise SourceError(
                 f"{file.path!r} was taken out already ({_when(steps, file)}); "
-                "to take its rows out once more: --again"
+                f"to take its rows out once more: {opt('again', True)}"
             )
         before[file.identity] = before.get(file.identity, 1) - 1
 

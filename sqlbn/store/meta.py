@@ -16,11 +16,11 @@ from sqlbn import __version__
 from sqlbn.data.no_target import NO_CLASS
 from sqlbn.data.value_types import plain_type
 from sqlbn.encoding.preparing import Prepared
-from sqlbn.encoding.profile import WEIGHT_KINDS
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Backoff, Estimate, Missing, Unseen
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
+from sqlbn.options.catalogue import WEIGHT_KINDS
 from sqlbn.schema import META, Value
 from sqlbn.store.damage import check_columns, refuse
 
@@ -70,9 +70,9 @@ def _is_type(text: str) -> bool:
 
 
 def _is_learner(text: str) -> bool:
-    from sqlbn.learners import LEARNERS
+    from sqlbn.learners import learners
 
-    return text in LEARNERS
+    return text in learners()
 
 
 _CHECKS: dict[Value, Callable[[str], bool]] = {
@@ -192,12 +192,11 @@ def program_meta() -> dict[str, Any]:
 def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dict[str, Any]:
     """What a fit writes into `meta`."""
     training = prepared.training
-    learner = options.make_learner()
     return {
         **program_meta(),
         "created_at": now(),
-        "learner": learner.name,
-        "options": {**learner.options(), **options.discretisation.options()},
+        "learner": options.make_learner().name,
+        "options": options.stored,
         **({"elementary": prepared.learned.coarse} if prepared.learned.coarse else {}),
         "target": "" if training.target == NO_CLASS else training.target,
         "target_type": plain_type(prepared.class_book.sql_type),

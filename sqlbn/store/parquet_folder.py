@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote
 from sqlbn.engines import Session
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import SqlbnError, StoreError
+from sqlbn.errors import SqlbnError, StoreError, opt
 from sqlbn.schema import REQUIRED
 from sqlbn.store.damage import model_label
 from sqlbn.store.spec import ModelSpec
@@ -99,7 +99,9 @@ class StoreFolder:
     ) -> None:
         """Fail before the work, not after it, where a model of that name cannot be written."""
         if not name or "\x00" in name or name in (".", ".."):
-            raise StoreError(f"{name!r} cannot be the name of a model; choose another with --name")
+            raise StoreError(
+                f"{name!r} cannot be the name of a model; choose another with {opt('name')}"
+            )
         if name in self.check_writable(session, say) and not replace:
             raise StoreError(self._taken(name))
 
@@ -159,7 +161,10 @@ class StoreFolder:
             files.delete_dir(f"{root}/{quote(name, safe='')}")
 
     def _taken(self, name: str) -> str:
-        return f"{self.path!r} already holds a model {name!r}; use --replace, or another --name"
+        return (
+            f"{self.path!r} already holds a model {name!r}; use {opt('replace', True)}, or "
+            f"another {opt('name')}"
+        )
 
     @contextmanager
     def _files(self) -> Iterator[tuple[FileSystem, str]]:

@@ -10,7 +10,12 @@ from sqlbn.data import Source
 from sqlbn.engines.output_files import is_same
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import OptionError, SqlbnError, StoreBusyError
+from sqlbn.errors import (
+    OptionError,
+    SqlbnError,
+    StoreBusyError,
+    opt,
+)
 from sqlbn.store.condition import check_words
 from sqlbn.store.duckdb_file import StoreFile
 from sqlbn.store.parquet_folder import StoreFolder
@@ -24,6 +29,11 @@ def as_folder(path: str) -> str:
     """A path that means a folder of Parquet tables, also where it does not exist yet."""
     check_words(path)
     return path.rstrip("/") + "/"
+
+
+def is_folder(path: str | Path) -> bool:
+    """Whether a store is a folder or a URL with Parquet tables."""
+    return isinstance(open_store(path), StoreFolder)
 
 
 def open_store(path: str | Path) -> Store:
@@ -57,7 +67,7 @@ def store_model(
             held = str(busy).split(";")[0]
             raise StoreBusyError(
                 f"{held}; the model is not lost: it is stored as {name!r} in {str(place)!r}, use "
-                f"it with --store {str(place)!r}"
+                f"it with {opt('store', str(place))}"
             ) from busy
 
 
@@ -73,4 +83,4 @@ def _spare_place(store: Path, name: str) -> Path:
 def check_not_read(store: str | Path | None, source: Source) -> None:
     """An error where the rows are in the store's own file, which cannot be read and written."""
     if store is not None and any(is_same(Path(store), file.path) for file in source.files):
-        raise OptionError(f"--store {str(store)!r} is a file that is read; name another")
+        raise OptionError(f"{opt('store', str(store))} is a file that is read; name another")

@@ -20,6 +20,8 @@ from sqlbn.errors import (
     EngineError,
     OptionError,
     StoreError,
+    command,
+    opt,
 )
 from sqlbn.kinds.average.superparents import SuperParents, read_supers
 from sqlbn.kinds.collection.collected import Collected, read_collected
@@ -59,8 +61,8 @@ class ModelSpec:
         """An error where there is nothing to predict."""
         if not self.has_class:
             raise OptionError(
-                "the network has no class to predict: learn it with --target, "
-                "or ask it with `sqlbn network query`"
+                f"the network has no class to predict: learn it with {opt('target')}, "
+                f"or ask it with {command('network query')}"
             )
 
     @property

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, cast
 
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
+from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import DECIMALS, Information
 
 Order = Literal["schema", "mi", "gain"]
@@ -17,9 +18,7 @@ AUTO = "auto"
 
 def checked_order(name: str) -> Order:
     """The order of that name, or an error that lists them."""
-    if name not in get_args(Order):
-        raise OptionError(f"--order {name}: choose schema, mi or gain")
-    return cast(Order, name)
+    return cast(Order, checked("order", name))
 
 
 def needs_pairs(order: Order) -> bool:
@@ -67,7 +66,7 @@ def position_of(name: str, names: Sequence[str], option: str) -> int:
     if len(alike) == 1:
         return alike[0]
     listed = ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
-    raise OptionError(f"{option}: there is no attribute {name!r}; there is {listed or 'none'}")
+    raise OptionError(f"{opt(option)}: there is no attribute {name!r}; there is {listed or 'none'}")
 
 
 @dataclass(frozen=True)
@@ -147,7 +146,7 @@ def check_acyclic(terms: Iterable[Term], names: Sequence[str]) -> None:
             path.append(at)
         cycle = [*path[path.index(at) :], at]
         told = " depends on ".join(repr(names[i]) for i in cycle)
-        raise OptionError(f"--parents has a cycle: {told}")
+        raise OptionError(f"{opt('parents')} has a cycle: {told}")
 
 
 _SHAPE = (
@@ -176,11 +175,11 @@ Given = dict[str, tuple[GivenSet, ...]]
 def read_given(parents: Any) -> Given:
     """The parent sets of each attribute that is named; their shape is checked."""
     if not isinstance(parents, Mapping):
-        raise OptionError(f"--parents must name attributes with their parent sets: {_SHAPE}")
+        raise OptionError(f"{opt('parents')} must name attributes with their parent sets: {_SHAPE}")
     found: Given = {}
     for name, sets in parents.items():
         if not isinstance(name, str) or isinstance(sets, (str, Mapping)) or not _is_list(sets):
-            raise OptionError(f"--parents of {name!r}: {_SHAPE}")
+            raise OptionError(f"{opt('parents')} of {name!r}: {_SHAPE}")
         found[name] = tuple(_read_set(name, entry) for entry in sets)
     return found
 
@@ -195,14 +194,16 @@ def _read_set(child: str, entry: Any) -> GivenSet:
         unknown = entry.keys() - {"parents", "weight"}
         if unknown or "parents" not in entry:
             what = f"{sorted(map(str, unknown))[0]!r} is unknown" if unknown else "no parents"
-            raise OptionError(f"--parents of {child!r}, {what}: {_SHAPE}")
+            raise OptionError(f"{opt('parents')} of {child!r}, {what}: {_SHAPE}")
         entry, weight = entry["parents"], entry.get("weight", 1.0)
     if not _is_list(entry) or not all(isinstance(name, str) for name in entry):
-        raise OptionError(f"--parents of {child!r}: {_SHAPE}")
+        raise OptionError(f"{opt('parents')} of {child!r}: {_SHAPE}")
     if isinstance(weight, bool) or not isinstance(weight, (int, float)):
-        raise OptionError(f"--parents of {child!r}, weight {weight!r}: give a number above 0")
+        raise OptionError(
+            f"{opt('parents')} of {child!r}, weight {weight!r}: give a number above 0"
+        )
     if not 0 < weight < math.inf:
-        raise OptionError(f"--parents of {child!r}, weight {weight}: give a number above 0")
+        raise OptionError(f"{opt('parents')} of {child!r}, weight {weight}: give a number above 0")
     return GivenSet(tuple(entry), float(weight))
 
 
@@ -210,15 +211,15 @@ def given_terms(given: Given, names: Sequence[str]) -> list[Term]:
     """The terms of all attributes in the order of the schema; names, doubles and cycles checked."""
     sets: dict[int, tuple[GivenSet, ...]] = {}
     for name, listed in given.items():
-        child = position_of(name, names, "--parents")
+        child = position_of(name, names, "parents")
         if child in sets:
-            raise OptionError(f"--parents names {names[child]!r} twice")
+            raise OptionError(f"{opt('parents')} names {names[child]!r} twice")
         sets[child] = listed
     terms: list[Term] = []
     for child, name in enumerate(names):
         seen: set[tuple[int, ...]] = set()
         for one in sets.get(child, (GivenSet(()),)):
-            where = f"--parents of {name!r}"
+            where = f"{opt('parents')} of {name!r}"
             positions = [position_of(p, names, where) for p in one.parents]
             parents = tuple(sorted(set(positions)))
             if child in parents:

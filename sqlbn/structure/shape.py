@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.errors import OptionError
+from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import (
     DECIMALS,
     Family,
@@ -145,10 +145,7 @@ Score = Literal["bic", "aic", "bayes"]
 
 def checked_score(name: str) -> Score:
     """The score of that name, or an error that lists them."""
-    for score in get_args(Score):
-        if score == name:
-            return score  # type: ignore[no-any-return]
-    raise OptionError(f"--score {name}: choose bic, aic or bayes")
+    return cast(Score, checked("score", name))
 
 
 def score_gains(

@@ -15,7 +15,7 @@ from sqlbn.encoding.encoded import Encoded, discard
 from sqlbn.encoding.preparing import Prepared, encode_rows, prepare_like
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import NoRowsError, SourceError, StoreError
+from sqlbn.errors import NoRowsError, SourceError, StoreError, opt
 from sqlbn.store.history import (
     FILES,
     HISTORY,
@@ -158,7 +158,8 @@ def merge(model: StoredModel, other: StoredModel, again: bool, progress: Progres
         for file in here:
             if file.identity in in_both:
                 raise SourceError(
-                    f"both models hold the rows of {file.path!r}; to count them twice: --again"
+                    f"both models hold the rows of {file.path!r}; to count them twice: "
+                    f"{opt('again', True)}"
                 )
 
     def change(new: Workspace, rows_draft: Workspace) -> tuple[Step, Rebuilt]:
@@ -338,7 +339,7 @@ def _check_fillable(parts: Sequence[Part], sets: Sequence[tuple[int, ...]]) -> N
     if not all(part.covers(family) for part in parts for family in sets):
         raise StoreError(
             "the two models have different parents, and counts of these cannot be added up: "
-            "fit one with --like the other --same-structure"
+            f"fit one with {opt('like')} the other {opt('same_structure', True)}"
         )
 
 
@@ -384,7 +385,7 @@ def _check_mergeable(model: StoredModel, other: StoredModel) -> None:
     """An error where the counts of two models do not mean the same."""
     one, two = model.spec, other.spec
     names = [[b.name for b in spec.books] for spec in (one, two)]
-    remedy = "fit one with --like the other"
+    remedy = f"fit one with {opt('like')} the other"
     if one.target.name != two.target.name:
         targets = " and ".join(display_name(spec.target.name) for spec in (one, two))
         raise StoreError(f"the models predict {targets}")
@@ -418,7 +419,8 @@ def _check_same_unseen(one: ModelSpec, two: ModelSpec) -> None:
     a, b = one.smoothing.unseen, two.smoothing.unseen
     if a != b:
         raise StoreError(
-            f"unseen values are {a} in one model and {b} in the other: fit one with --unseen of "
+            f"unseen values are {a} in one model and {b} in the other: fit one with "
+            f"{opt('unseen')} of "
             "the other"
         )
 

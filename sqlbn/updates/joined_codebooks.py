@@ -21,7 +21,7 @@ from sqlbn.encoding.preparing import write_classes
 from sqlbn.engines.packing import strides
 from sqlbn.engines.sql import literals, render
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import SourceError, StoreError
+from sqlbn.errors import SourceError, StoreError, opt
 
 Array = npt.NDArray[Any]
 
@@ -211,7 +211,7 @@ def _check_groups(workspace: Workspace, found: str) -> None:
     if other:
         raise StoreError(
             f"the models put the values of {other[0][0]!r} into different groups: "
-            "fit one with --like the other"
+            f"fit one with {opt('like')} the other"
         )
 
 

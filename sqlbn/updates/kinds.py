@@ -19,7 +19,7 @@ from sqlbn.kinds.collection.collection_tables import CountedTerms
 from sqlbn.kinds.collection.fit_collection import Collectable, make_collection
 from sqlbn.kinds.product.fit_product import finish_product
 from sqlbn.kinds.structure_tables import write_structure
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Shape, Structure
 

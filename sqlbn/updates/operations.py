@@ -9,7 +9,12 @@ from sqlbn.data import open_source
 from sqlbn.data.no_target import with_class_of
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
-from sqlbn.errors import ColumnError, OptionError, StoreError
+from sqlbn.errors import (
+    ColumnError,
+    OptionError,
+    StoreError,
+    opt,
+)
 from sqlbn.store import open_store
 from sqlbn.store.history import condition_of
 from sqlbn.store.saving import store_model
@@ -58,9 +63,10 @@ def change_rows(
             trained=model.spec.trained(of_all=True),
         )
     except ColumnError as error:
-        if own and where is not None and f"--where {where!r}" in error.args[0]:
+        if own and where is not None and opt("where", where) in error.args[0]:
             raise ColumnError(
-                f"the model's own condition, which its fit had: {error}; give --where for these "
+                f"the model's own condition, which its fit had: {error}; give {opt('where')} for "
+                "these "
                 "rows"
             ) from error
         raise

@@ -15,8 +15,8 @@ from sqlbn.encoding.preparing import Encoding
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnError, StoreError
 from sqlbn.kinds.collection.collected import read_terms
-from sqlbn.learners import LEARNERS, make_learner
-from sqlbn.options import FitOptions
+from sqlbn.learners import learners
+from sqlbn.learners.fit_options import FitOptions, stored_options
 from sqlbn.store.damage import damaged_by
 from sqlbn.store.history import (
     FILES,
@@ -36,26 +36,22 @@ from sqlbn.updates.stored_counts import StoredCounts
 def options_of(spec: ModelSpec) -> FitOptions:
     """The options of the fit that a model comes from."""
     meta, smoothing = spec.meta, spec.smoothing
-    options = json.loads(meta["options"])
-    learner = make_learner(meta["learner"], **_of_learner(options))
-    if learner.smooths is not None:
-        options |= {"estimate": smoothing.estimate, "missing": smoothing.missing}
-    return FitOptions(
-        target=spec.target.name,
-        learner=meta["learner"],
-        m=smoothing.m,
-        backoff="cell" if smoothing.backoff == "none" else smoothing.backoff,
-        unseen=smoothing.unseen,
+    rules: dict[str, Any] = {
+        "m": smoothing.m,
+        "backoff": "cell" if smoothing.backoff == "none" else smoothing.backoff,
+        "unseen": smoothing.unseen,
+    }
+    if learners()[meta["learner"]].smooths is not None:
+        rules |= {"estimate": smoothing.estimate, "missing": smoothing.missing}
+    return stored_options(
+        spec.target.name,
+        meta["learner"],
+        json.loads(meta["options"]),
         weight=meta["weight"] or None,
         weight_kind=meta.get("weight_kind") or None,
         where=meta["where"] or None,
-        **options,
+        **rules,
     )
-
-
-def _of_learner(options: dict[str, Any]) -> dict[str, Any]:
-    """What a learner is made of; False is what it does anyway."""
-    return {k: v for k, v in options.items() if k not in ("bins", "discretise") and v is not False}
 
 
 def encoding_of(workspace: Workspace, spec: ModelSpec) -> Encoding:
@@ -84,7 +80,7 @@ def shape_of(workspace: Workspace, spec: ModelSpec) -> Shape:
     name = spec.meta.get("superparent")
     first = names.index(name) if terms and name is not None else None
     weights = None
-    if LEARNERS[spec.meta["learner"]].weighs:
+    if learners()[spec.meta["learner"]].weighs:
         table = workspace.table("attributes")
         rows = workspace.session.rows(f"SELECT weight FROM {table} ORDER BY position")
         weights = tuple(float(row[0]) for row in rows)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import statistics
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,8 @@ from sqlbn.evaluation.metrics import (
     pooled,
     positive_class,
 )
-from sqlbn.limits import check_whole
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
+from sqlbn.options.user_values import check_whole
 from sqlbn.pipeline import learn
 from sqlbn.store.history import (
     condition_of,
@@ -80,6 +81,8 @@ def batches(session: Session, source: Source, size: int) -> Iterator[pa.Table]:
 # most: what was learned long ago says little about now.
 RECENT = 5
 LEAST, MOST = 10, 50
+# Without so many there is no drift to see.
+LEAST_BATCHES = LEAST + RECENT + 1
 # Half the width of the band in standard errors of the recent mean, and what is added while the
 # band is made of few batches. Simulated, losses normal and steady: in a thousand batches 0.2
 # warnings at 3.5, 0.08 at 4, none at 5.
@@ -163,9 +166,9 @@ class StreamOptions:
         check_whole("batch", self.batch)
         check_whole("window", self.window or 0)
         if self.batch < 1:
-            raise OptionError(f"--batch {self.batch}: give at least 1 row")
+            raise OptionError("give at least 1 row", batch=self.batch)
         if self.window is not None and self.window < self.batch:
-            raise OptionError(f"--window {self.window}: give at least a batch, {self.batch} rows")
+            raise OptionError(f"give at least a batch, {self.batch} rows", window=self.window)
 
 
 class Stream:
@@ -306,3 +309,18 @@ def warn_of_drift(found: StreamBatch, measure: str) -> None:
         SqlbnWarning,
         stacklevel=3,
     )
+
+
+def batches_table(batches: Sequence[StreamBatch]) -> pa.Table:
+    """All batches as a table."""
+    import pyarrow as pa
+
+    types = {
+        "int": pa.int64(),
+        "float": pa.float64(),
+        "float | None": pa.float64(),
+        "bool": pa.bool_(),
+        "str | None": pa.string(),
+    }
+    schema = pa.schema([(f.name, types[str(f.type)]) for f in dataclasses.fields(StreamBatch)])
+    return pa.Table.from_pylist([dataclasses.asdict(b) for b in batches], schema)

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 import sqlbn
 from sqlbn.data import open_source
-from sqlbn.model import scoring_statement
+from sqlbn.evaluation.prediction_query import scoring_statement
 
 ROWS, ATTRIBUTES = 1_000_000, 20
 

@@ -44,7 +44,7 @@ def draw(rows: int, attributes: int, folder: Path) -> Path:
 
 def fit_once(data: str, learner: str, options: dict[str, Any], master: str | None) -> None:
     """In a process of its own: one fit; prints its seconds, passes and jobs."""
-    from sqlbn import api
+    import sqlbn as api
 
     warnings.simplefilter("ignore")
     started, engine, context = time.perf_counter(), dict[str, Any](), None

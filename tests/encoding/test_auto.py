@@ -16,6 +16,7 @@ from conftest import Run
 from update_cases import contents
 
 import sqlbn
+from sqlbn.api.describe_calls import fit_statements
 from sqlbn.encoding.learn_codebooks import Discretisation, candidates
 from sqlbn.engines.limits import Limits
 from sqlbn.evaluation.auto_encoding import (
@@ -27,7 +28,6 @@ from sqlbn.evaluation.auto_encoding import (
 )
 from sqlbn.kinds.product.array_loo import ArrayLoo
 from sqlbn.kinds.product.product_loo import LeaveOneOut
-from sqlbn.report.sql_text import fit_statements
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 FOUR = "ef:3,ef:8,mdl,modl"
@@ -466,7 +466,7 @@ def test_rows_that_come_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"learner": "snb"}, "needs leave-one-out"),
         ({"learner": "nb", "estimate": "laplace"}, "needs leave-one-out"),
         ({"learner": "kdb", "missing": "ignore"}, "needs leave-one-out"),
-        ({"learner": "nb", "bins": 7}, "bins goes with discretise='ef'"),
+        ({"learner": "nb", "bins": 7}, "bins requires discretise='ef'"),
         ({"learner": "nb", "encodings": "ef:5,best"}, "encodings='best'"),
         ({"learner": "nb", "encodings": "mdl:5"}, "encodings='mdl:5'"),
         ({"learner": "nb", "encodings": "ef:-5"}, "encodings='ef:-5'"),
@@ -474,7 +474,7 @@ def test_rows_that_come_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ({"learner": "nb", "encodings": ""}, "encodings=''"),
         ({"learner": "nb", "encodings": "ef:x"}, "encodings='ef:x'"),
         ({"learner": "nb", "encodings": "auto"}, "encodings='auto'"),
-        ({"learner": "nb", "discretise": "ef", "encodings": "mdl"}, "goes with discretise='auto'"),
+        ({"learner": "nb", "discretise": "ef", "encodings": "mdl"}, "requires discretise='auto'"),
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else "",
 )
@@ -534,4 +534,4 @@ def test_the_program(run: Run, tmp_path: Path) -> None:
     assert "by leave-one-out on 400 rows" in said.stdout + said.stderr
     wrong = run("fit", *words, "--bins", "4")
     assert (wrong.returncode, wrong.stdout) == (1, "")
-    assert "--bins goes with --discretise ef" in wrong.stderr
+    assert "--bins requires --discretise ef" in wrong.stderr

@@ -389,7 +389,7 @@ def test_folds_see_only_their_training_rows() -> None:
 
 def test_bins_go_with_equal_frequency_only() -> None:
     table = patients(100)
-    with pytest.raises(sqlbn.SqlbnError, match="bins goes with discretise='ef'"):
+    with pytest.raises(sqlbn.SqlbnError, match="bins requires discretise='ef'"):
         fit(table, "modl", bins=5)
     with pytest.raises(sqlbn.SqlbnError, match="discretise='what': choose ef, mdl, modl"):
         fit(table, "what")
@@ -462,6 +462,6 @@ def test_prepare_on_the_command_line(run: Run, tmp_path: Path) -> None:
     done = run("prepare", "p.parquet", "--target", "ill", "--variable", "what")
     assert done.returncode == 1 and "there is no variable 'what'" in done.stderr
     done = run("fit", "p.parquet", "--target", "ill", "--discretise", "modl", "--bins", "4")
-    assert done.returncode == 1 and "--bins goes with" in done.stderr
+    assert done.returncode == 1 and "--bins requires" in done.stderr
     done = run("fit", "p.parquet", "--target", "ill", "--discretise", "modl", "--learner", "nb")
     assert done.returncode == 0 and "discretise modl" in done.stdout

@@ -49,7 +49,7 @@ def test_a_number_of_any_size(
 ) -> None:
     name, *more = command.split()
     words = [place / "data.parquet", "-t", "y", *more, f"--{option}", value]
-    words += ["--store", tmp_path / "s.duckdb", "-n", "m"] if name == "fit" else []
+    words += ["--store", tmp_path / "s.duckdb", "--name", "m"] if name == "fit" else []
     survived(name, *words, "--quiet")
 
 
@@ -62,7 +62,7 @@ def test_a_number_with_a_point(option: str, value: str, place: Path, tmp_path: P
     more = ["--bound", "normal", "-l", "tan"] if option != "m" else []
     survived(
         "fit", place / "data.parquet", "-t", "y", "-q", *more, f"--{option}", value,
-        "--store", tmp_path / "s.duckdb", "-n", "m",
+        "--store", tmp_path / "s.duckdb", "--name", "m",
     )  # fmt: skip
 
 
@@ -88,16 +88,16 @@ def test_a_size_of_what_is_drawn(option: str, value: int, tmp_path: Path) -> Non
 
 
 PATHS: dict[str, list[object]] = {
-    "store": ["fit", "DATA", "-t", "y", "-n", "m", "-q", "--store"],
-    "store-table": ["fit", "DATA", "-t", "y", "-n", "m", "-q", "--store-table"],
-    "temp-dir": ["fit", "DATA", "-t", "y", "-n", "m", "-q", "--temp-dir"],
-    "parents": ["fit", "DATA", "-t", "y", "-l", "collection", "-n", "m", "-q", "--parents"],
+    "store": ["fit", "DATA", "-t", "y", "--name", "m", "-q", "--store"],
+    "store-table": ["fit", "DATA", "-t", "y", "--name", "m", "-q", "--store-table"],
+    "temp-dir": ["fit", "DATA", "-t", "y", "--name", "m", "-q", "--temp-dir"],
+    "parents": ["fit", "DATA", "-t", "y", "-l", "collection", "--name", "m", "-q", "--parents"],
     "out": ["predict", "m", "DATA", "--store", "STORE", "--out"],
-    "from": ["merge", "m", "m", "-n", "o", "--store", "STORE", "--from"],
+    "from": ["merge", "m", "m", "--name", "o", "--store", "STORE", "--from"],
     "bif": ["network", "query", "--of", "x", "--bif"],
     "plot": ["curve", "DATA", "-t", "y", "--learners", "nb", "--sizes", 10, "--plot"],
-    "data": ["fit", "-t", "y", "-n", "m", "-q"],
-    "cluster-dir": ["fit", "DATA", "-t", "y", "-n", "m", "-q", "--cluster-dir"],
+    "data": ["fit", "-t", "y", "--name", "m", "-q"],
+    "cluster-dir": ["fit", "DATA", "-t", "y", "--name", "m", "-q", "--cluster-dir"],
 }
 NO_PATHS = ["", "\udce9", "x" * 5000, "/dev/zero", "/proc/self/mem", "no/such/folder/x"]
 
@@ -123,7 +123,7 @@ def test_a_path_that_is_none(
 
 @pytest.mark.parametrize("name", ["nested", "latin", "list", "huge"])
 def test_a_file_of_parents_that_is_none(name: str, place: Path) -> None:
-    words = ["fit", place / "data.parquet", "-t", "y", "-l", "collection", "-n", "m"]
+    words = ["fit", place / "data.parquet", "-t", "y", "-l", "collection", "--name", "m"]
     assert name in refused(*words, "--parents", place / f"{name}.toml")
 
 

@@ -238,8 +238,8 @@ def test_nothing_is_decided_where_there_is_no_choice() -> None:
         ({"bound": "normal", "tau": 0.0}, "tau=0.0: give a number above 0"),
         ({"bound": "normal", "tau": math.nan}, "tau=nan: give a number above 0"),
         ({"bound": "normal", "block": 0}, "block=0: give at least 1 row"),
-        ({"tau": 0.1}, "tau goes with bound"),
-        ({"delta_star": 0.1}, "delta_star goes with bound"),
+        ({"tau": 0.1}, "tau requires bound"),
+        ({"delta_star": 0.1}, "delta_star requires bound"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
@@ -335,7 +335,7 @@ def test_rank_as_a_command(large_file: str) -> None:
         ({"weight": "x0"}, "weight is not for rank"),
         ({"learner": "nb"}, "learner is not for rank"),
         ({"discretise": "auto"}, "discretise='auto' needs a learner"),
-        ({"delta": 0.1}, "delta goes with bound"),
+        ({"delta": 0.1}, "delta requires bound"),
     ],
 )
 def test_options_that_rank_does_not_take(options: dict[str, Any], message: str) -> None:

@@ -161,7 +161,7 @@ def two_columns() -> pa.Table:
         ({"method": "hgc", "block": 500}, OptionError, "block does nothing for hgc"),
         ({"method": "hgc", "bound": "normal"}, OptionError, "bound does nothing for hgc"),
         ({"delta": 0.1, "delta_star": 0.1}, OptionError, "not both"),
-        ({"method": "hgc", "score": "bic", "ess": 1.0}, OptionError, "ess goes with"),
+        ({"method": "hgc", "score": "bic", "ess": 1.0}, OptionError, "ess requires"),
         ({"bound": "chernoff"}, OptionError, "bound='chernoff': choose normal or hoeffding"),
         ({"tau": 1.5}, OptionError, "tau=1.5: give a share"),
         ({"block": 1e4}, OptionError, "block=10000.0: give a whole number"),

@@ -26,8 +26,9 @@ def commands() -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def walk(command: Any, words: tuple[str, ...]) -> None:
-        for name, inner in getattr(command, "commands", {}).items():
-            walk(inner, (*words, name))
+        names = command.list_commands(None) if hasattr(command, "list_commands") else []
+        for name in names:
+            walk(command.get_command(None, name), (*words, name))
         if words:
             found[" ".join(words)] = command
 

@@ -19,7 +19,7 @@ from loo_cases import loocv
 
 import sqlbn
 from sqlbn.errors import OptionError
-from sqlbn.kinds.estimates import BACKOFFS
+from sqlbn.options.catalogue import BACKOFFS
 
 NAMES = ["a", "b", "c", "d"]
 RULES = ("cell", "parents", "parents-both")

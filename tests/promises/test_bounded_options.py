@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import typer
 from conftest import Run, without_rights
 
 import sqlbn
-from sqlbn.cli.main import app
 from sqlbn.errors import SqlbnError
+from sqlbn.options.catalogue import COMMANDS
 
 N = 40
 ROWS = pa.table(
@@ -101,7 +99,7 @@ def test_a_number_that_nothing_can_use_is_refused(what: str, line: Callable[...,
 # -- every option of every command -----------------------------------------------------------------
 
 # What a command needs before its options are looked at.
-DATA, MODEL = ["data.parquet", "-t", "y"], ["--store", "models.duckdb", "-n", "m"]
+DATA, MODEL = ["data.parquet", "-t", "y"], ["--store", "models.duckdb", "--name", "m"]
 NEEDS: dict[str, list[str]] = {
     "fit": DATA,
     "sql fit": DATA,
@@ -113,7 +111,7 @@ NEEDS: dict[str, list[str]] = {
     "predict": ["m", "data.parquet"],
     "update": ["m", "data.parquet"],
     "forget": ["m", "data.parquet"],
-    "merge": ["m", "m", "-n", "o"],
+    "merge": ["m", "m", "--name", "o"],
     "show": ["m"],
     "drop": ["m"],
     "sql predict": ["m"],
@@ -132,31 +130,18 @@ NEEDS: dict[str, list[str]] = {
 }
 
 
-def commands(group: typer.Typer, *before: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """All commands by their words."""
-    for one in group.registered_commands:
-        assert one.callback is not None
-        yield " ".join((*before, one.name or one.callback.__name__)), one.callback
-    for inner in group.registered_groups:
-        assert inner.typer_instance is not None
-        yield from commands(inner.typer_instance, *before, str(inner.name))
-
-
 def options_of(kind: type) -> list[tuple[str, str]]:
     """Commands and their options of a type, by the program's own list."""
-    found = []
-    for words, called in commands(app):
-        for hint in typing.get_type_hints(called, include_extras=True).values():
-            inner, *about = typing.get_args(hint) or (hint,)
-            info = next((a for a in about if isinstance(a, typer.models.OptionInfo)), None)
-            if info is not None and kind in (typing.get_args(inner) or (inner,)):
-                declared = [str(d) for d in (info.default, *(info.param_decls or ()))]
-                found.append((words, next(d for d in declared if d.startswith("--"))))
-    return found
+    return [
+        (words, option.flags[0])
+        for words, taken in COMMANDS.items()
+        for option in (*taken.own_options.values(), *taken.keyword_options.values())
+        if kind in option.kinds and not option.argument and not option.only_python
+    ]
 
 
 def test_the_list_is_whole() -> None:
-    assert {words for words, _ in commands(app)} == set(NEEDS)
+    assert set(COMMANDS) == {*NEEDS, "help"}
     for kind, least in ((int, 60), (float, 10), (Path, 10)):
         assert len(options_of(kind)) >= least
 
@@ -190,7 +175,7 @@ ENDLESS = ["/dev/zero", "/proc/self/mem", "/proc/self/environ", "/dev/full"]
 @pytest.mark.parametrize("path", [LONG, BYTES, *ENDLESS], ids=range(2 + len(ENDLESS)))
 def test_a_path_that_cannot_be_read(path: str, line: Callable[..., str]) -> None:
     shown = path[:50] if path != BYTES else "caf"
-    assert shown in line("fit", path, "-t", "y", "-n", "new")
+    assert shown in line("fit", path, "-t", "y", "--name", "new")
     assert shown in line("predict", "m", path)
     line("models", "--store", path)
     line("fit", "data.parquet", "-t", "y", "-l", "collection", "--parents", path)
@@ -206,7 +191,7 @@ def test_a_file_whose_name_is_no_utf8(place: Path, line: Callable[..., str]) -> 
     except OSError:
         pytest.skip("the file system takes names in UTF-8 alone")
     try:
-        assert "caf" in line("fit", path, "-t", "y", "-n", "new")
+        assert "caf" in line("fit", path, "-t", "y", "--name", "new")
         assert "caf" in line("predict", "m", path)
         assert "caf" in line("predict", "m", "data.parquet", "--out", place / f"{BYTES}.csv")
     finally:

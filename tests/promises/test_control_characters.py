@@ -90,7 +90,18 @@ def said(cli: Run, place: Path) -> Callable[..., tuple[str, str]]:
 
 
 SHOWN: dict[str, list[object]] = {
-    "fit": ["fit", "DATA", "-t", CLASS, "-l", "nb", "--store", "OTHER", "-n", nasty("o", NAMED)],
+    "fit": [
+        "fit",
+        "DATA",
+        "-t",
+        CLASS,
+        "-l",
+        "nb",
+        "--store",
+        "OTHER",
+        "--name",
+        nasty("o", NAMED),
+    ],
     "show": ["show", MODEL, "--store", "STORE"],
     "cpt": ["show", MODEL, "--store", "STORE", "--cpt", COLUMN],
     "loocv": ["show", MODEL, "--store", "STORE", "--loocv"],
@@ -102,8 +113,8 @@ SHOWN: dict[str, list[object]] = {
     "evaluate": ["evaluate", "DATA", "-t", CLASS, "-l", "nb", "--folds", 2],
     "curve": ["curve", "DATA", "-t", CLASS, "--learners", "nb", "--sizes", 20, "--repeats", 2],
     "stream": ["stream", "DATA", "-t", CLASS, "-l", "nb", "--batch", 20, "--measure", "auc"],
-    "network score": ["network", "score", "DATA", "--store", "STORE", "-n", MODEL],
-    "network query": ["network", "query", "--of", COLUMN, "--store", "STORE", "-n", MODEL],
+    "network score": ["network", "score", "DATA", "--store", "STORE", "--name", MODEL],
+    "network query": ["network", "query", "--of", COLUMN, "--store", "STORE", "--name", MODEL],
 }
 
 
@@ -147,7 +158,7 @@ MISTAKES: dict[str, list[object]] = {
     "no condition": ["fit", "DATA", "-t", CLASS, "--where", "NASTY"],
     "no picture": ["prepare", "DATA", "-t", CLASS, "--plot", "NASTY"],
     "a column that is text": ["fit", "DATA", "-t", CLASS, "--numeric", COLUMN],
-    "no evidence": ["network", "query", "--of", "NASTY", "--store", "STORE", "-n", MODEL],
+    "no evidence": ["network", "query", "--of", "NASTY", "--store", "STORE", "--name", MODEL],
 }
 
 
@@ -174,7 +185,7 @@ def test_a_wrong_use_is_told_cleanly(sign: str, cli: Run) -> None:
 
 def test_a_warning_is_clean(said: Said, tmp_path: Path) -> None:
     _, told = said(
-        "fit", "DATA", "-t", CLASS, "-l", "nb", "--store", tmp_path / "s.duckdb", "-n", "m"
+        "fit", "DATA", "-t", CLASS, "-l", "nb", "--store", tmp_path / "s.duckdb", "--name", "m"
     )
     assert r"left out, they are constant: constant\x1b[2J" in told
 
@@ -186,7 +197,7 @@ PLOTS: dict[str, list[object]] = {
     "prepare": ["prepare", "DATA", "-t", CLASS, "--plot"],
     "curve": ["curve", "DATA", "-t", CLASS, "--learners", "nb", "--sizes", 20, "--plot"],
     "stream": ["stream", "DATA", "-t", CLASS, "-l", "nb", "--batch", 20, "--plot"],
-    "network": ["network", "plot", "--store", "STORE", "-n", MODEL, "--out"],
+    "network": ["network", "plot", "--store", "STORE", "--name", MODEL, "--out"],
 }
 
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import sqlbn
 from sqlbn.cli.main import app
+from sqlbn.cli.output import ShellSpelling
 from sqlbn.data import open_source
 from sqlbn.engines import Session
 from sqlbn.errors import ColumnError, SourceError
@@ -69,7 +70,7 @@ def test_an_expression_over_columns_is_taken(fruit: pa.Table, where: str) -> Non
 def test_what_is_none_is_told(fruit_file: str, where: str, line: str) -> None:
     done = CliRunner().invoke(app, ["rank", fruit_file, "--target", "kind", "--where", where])
     assert done.exit_code == 1 and done.output.count("\n") == 1
-    assert f"--where {where!r} " in done.output and line in done.output
+    assert f"{ShellSpelling().option('where', where)} " in done.output and line in done.output
 
 
 def test_trust_lifts_it_in_python_and_the_program(fruit_file: str, fruit: pa.Table) -> None:

@@ -13,7 +13,7 @@ from conftest import Run
 
 import sqlbn
 from sqlbn.errors import ColumnError
-from sqlbn.lists import (
+from sqlbn.options.lists import (
     Listed,
     as_list,
     names_in,
@@ -120,7 +120,7 @@ def test_rows_are_carried_and_sorted(cli: Run, rows: pa.Table) -> None:
             ["--variable", "a", "--variable", "b"],
         ),
         (
-            ["network", "query", "-s", "models.duckdb", "-n", "model"],
+            ["network", "query", "-s", "models.duckdb", "--name", "model"],
             ["--of", "a,b", "--given", "c=1,y=0"],
             ["--of", "a", "--of", "b", "--given", "c=1", "--given", "y=0"],
         ),

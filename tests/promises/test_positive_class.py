@@ -130,7 +130,7 @@ def test_the_program_says_it(cli: Run, tmp_path: Path, monkeypatch: pytest.Monke
     assert (told["positive"], told["folds"][0]["positive"]) == ("ill", "ill")
     done = cli(*words, "--positive", "sick", "-q")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "sqlbn: --positive 'sick' is no class; there is 'ill', 'well'\n"
+    assert done.stderr == "sqlbn: --positive sick is no class; there is 'ill', 'well'\n"
     words = ("curve", "two.parquet", "-t", "y", "--learners", "nb", "--sizes", 40, "--repeats", 1)
     said = cli(*words, "--measure", "auc").stdout
     assert "(auc: of the class 'ill', the rarer one; --positive chooses)\n" in said

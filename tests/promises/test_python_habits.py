@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,15 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
-from sqlbn.errors import OptionError, SqlbnError, SqlbnWarning
-from sqlbn.spelling import SHELL, in_python, spoken
+from sqlbn.cli.output import ShellSpelling
+from sqlbn.errors import (
+    OptionError,
+    SqlbnError,
+    SqlbnWarning,
+    command,
+    opt,
+    spelling,
+)
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -137,34 +145,43 @@ def test_other_frames(frame: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shell", "python"),
+    ("given", "shell", "python"),
     [
-        ("--k 0: give 1 or more", "k=0: give 1 or more"),
-        ("--m nan: give a number above 0", "m=nan: give a number above 0"),
-        ("--score best: choose bic, aic", "score='best': choose bic, aic"),
-        ("--out a b/c.x: no folder", "out a b/c.x: no folder"),
-        ("--where 'a = 1' cannot be used: x", "where='a = 1' cannot be used: x"),
-        ("--bins goes with --discretise ef; x", "bins goes with discretise='ef'; x"),
-        ("use --replace, or another --name", "use replace=True, or another name"),
-        ("once more: --again", "once more: again=True"),
-        ("give --bif FILE, or --store FILE --name NAME", "give bif=FILE, or store=FILE name=NAME"),
-        ("use fewer --bins or --exclude attributes", "use fewer bins or exclude attributes"),
-        ("--min-count goes with --subsumption", "min_count goes with subsumption=True"),
-        ("with --master sc://host; or", "with master='sc://host'; or"),
-        ("point --temp-dir at a disk", "point temp_dir at a disk"),
-        ("the column '--k 3' is not there", "the column '--k 3' is not there"),
-        ("a--b and -k stay; so does a -- b", "a--b and -k stay; so does a -- b"),
-        ("there is no store; `sqlbn fit` makes one", "there is no store; `sqlbn.fit` makes one"),
-        ("ask `sqlbn network query`", "ask `sqlbn.networks.query`"),
+        (("k", 0), "--k 0", "k=0"),
+        (("m", math.nan), "--m nan", "m=nan"),
+        (("score", "best"), "--score best", "score='best'"),
+        (("out", Path("a b/c.x")), "--out 'a b/c.x'", "out='a b/c.x'"),
+        (("out", Path("a/c.x")), "--out a/c.x", "out='a/c.x'"),
+        (("where", "a = 1"), "--where 'a = 1'", "where='a = 1'"),
+        (("bins",), "--bins", "bins"),
+        (("discretise", "ef"), "--discretise ef", "discretise='ef'"),
+        (("replace", True), "--replace", "replace=True"),
+        (("min_count",), "--min-count", "min_count"),
+        (("other_store",), "--from", "other_store"),
+        (("master", "sc://host"), "--master sc://host", "master='sc://host'"),
+        (("exclude", ""), "--exclude ''", "exclude=''"),
     ],
-)  # fmt: skip
-def test_options_become_keywords(shell: str, python: str) -> None:
-    assert in_python(shell) == python
-    assert in_python(python) == python
-    error = OptionError(shell)
-    assert str(error) == python
-    with spoken(SHELL):
-        assert str(error) == shell
+)
+def test_options_as_their_caller_writes_them(
+    given: tuple[Any, ...], shell: str, python: str
+) -> None:
+    assert opt(*given) == python
+    with spelling(ShellSpelling()):
+        assert opt(*given) == shell
+    name, *value = given
+    if value:
+        error = OptionError("no", **{name: value[0]})
+        assert str(error) == f"{python}: no"
+        assert (error.option, error.value) == (name, value[0])
+        with spelling(ShellSpelling()):
+            assert str(OptionError("no", **{name: value[0]})) == f"{shell}: no"
+
+
+def test_commands_as_their_caller_writes_them() -> None:
+    assert command("fit") == "`sqlbn.fit`"
+    assert command("network query") == "`sqlbn.networks.query`"
+    with spelling(ShellSpelling()):
+        assert command("network query") == "`sqlbn network query`"
 
 
 def test_errors_and_warnings_have_no_dashes(fruit: pa.Table) -> None:

@@ -104,7 +104,7 @@ def test_every_command_takes_a_query_without_data(
     lake: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(lake)
-    query, stored = ["--query", LATE.format("flights/*.parquet")], ["-s", "m.duckdb", "-n"]
+    query, stored = ["--query", LATE.format("flights/*.parquet")], ["-s", "m.duckdb", "--name"]
     target, nb = [*query, "-t", "late"], ["-l", "nb"]
     for words in (
         ["fit", *target, *stored, "x", *nb],

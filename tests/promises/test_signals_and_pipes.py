@@ -92,7 +92,7 @@ def test_a_dumb_terminal_gets_no_control_codes(monkeypatch: pytest.MonkeyPatch) 
 
 ENDLESS = """
 import sys
-from sqlbn import api, fitting
+from sqlbn.api import fit_calls
 from sqlbn.cli import main
 
 def learn(engine, *_):
@@ -100,28 +100,27 @@ def learn(engine, *_):
     print("working", flush=True)
     engine.rows("SELECT sum(hash(i)::DOUBLE) FROM range(1_000_000_000_000) AS r(i)")
 
-api.learn = learn
+fit_calls.learn = learn
 main()
 """
 
 SLOW_WRITE = """
 import sys, time
 from sqlbn.cli import main
-from sqlbn import outfiles
-from sqlbn.engines import local_lake
-from sqlbn.networks import row_files
-from sqlbn.exporting import api as exporting
+from sqlbn.engines import duckdb_rows, output_files
+from sqlbn.networks import sample_rows
+from sqlbn.exporting import formats
 from contextlib import contextmanager
 
 @contextmanager
 def slow(path):
-    with outfiles.replacing(path) as part:
+    with output_files.replacing(path) as part:
         part.write_text("half")
         print("writing", flush=True)
         time.sleep(60)
         yield part
 
-for module in (local_lake, row_files, exporting):
+for module in (duckdb_rows, sample_rows, formats):
     module.replacing = slow
 main()
 """

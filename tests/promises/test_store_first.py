@@ -14,7 +14,7 @@ import pytest
 from conftest import Run
 
 import sqlbn
-from sqlbn import api
+from sqlbn.api import evaluate_calls, fit_calls
 from sqlbn.engines.progress import Progress
 from sqlbn.errors import (
     OptionError,
@@ -67,7 +67,8 @@ def no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     def learn(*_: object) -> Any:
         raise AssertionError("a pass was begun")
 
-    monkeypatch.setattr(api, "learn", learn)
+    monkeypatch.setattr(fit_calls, "learn", learn)
+    monkeypatch.setattr(evaluate_calls, "learn", learn)
     monkeypatch.setattr(store_file, "_PATIENCE_BEFORE", 0.3)
 
 
@@ -136,7 +137,7 @@ def test_a_reader_at_the_end_does_not_cost_the_fit(
 def test_the_program_says_who_holds_the_store(
     run: Run, fruit_file: str, store: Path, reader: Held
 ) -> None:
-    done = run("fit", fruit_file, "-t", "kind", "-l", "nb", "-s", store, "-n", "new")
+    done = run("fit", fruit_file, "-t", "kind", "-l", "nb", "-s", store, "--name", "new")
     assert done.returncode == 1
     waiting, error = done.stderr.splitlines()
     holder = f"the store {str(store)!r} is held by process {reader.process.pid}"
@@ -167,13 +168,13 @@ def test_a_name_that_exists_and_a_folder_that_does_not(
         ["update", "nobody", "none.parquet"],
         ["forget", "nobody", "none.parquet"],
         ["evaluate", "none.parquet", "-t", "kind"],
-        ["stream", "none.parquet", "-t", "kind", "-s", "no/folder/m.duckdb", "-n", "x"],
+        ["stream", "none.parquet", "-t", "kind", "-s", "no/folder/m.duckdb", "--name", "x"],
         ["curve", "none.parquet", "-t", "kind"],
         ["prepare", "none.parquet", "-t", "kind"],
         ["rank", "none.parquet", "-t", "kind"],
         ["network", "learn", "none.parquet"],
         ["network", "follow", "none.parquet", "--window", "10000"],
-        ["network", "score", "none.parquet", "-s", "m.duckdb", "-n", "x"],
+        ["network", "score", "none.parquet", "-s", "m.duckdb", "--name", "x"],
     ],
     ids=lambda words: " ".join(words[:2]),
 )
@@ -221,9 +222,11 @@ def test_a_folder_that_is_not_there_is_named_before_the_work(
 
 def test_rows_in_the_store_itself(store: Path, run: Run) -> None:
     pq.write_table(pa.table({"a": [1]}), store.with_name("a.parquet"))
-    done = run("fit", store, "--table", "old.classes", "-t", "class", "-s", store, "-n", "x", "-q")
+    done = run(
+        "fit", store, "--table", "old.classes", "-t", "class", "-s", store, "--name", "x", "-q"
+    )
     assert done.returncode == 1
-    assert done.stderr == f"sqlbn: --store {str(store)!r} is a file that is read; name another\n"
+    assert done.stderr == f"sqlbn: --store {store} is a file that is read; name another\n"
 
 
 def test_who_waits_to_read_says_so(fruit_file: str, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from sqlbn.errors import OptionError
 from sqlbn.evaluation import cross_validation as folds_module
 from sqlbn.evaluation.cross_validation import PLACE, deal
 from sqlbn.evaluation.metrics import matthews
-from sqlbn.options import fit_options
+from sqlbn.learners.fit_options import fit_options
 
 LEARNERS = [("nb", {}), ("tan", {}), ("kdb", {"k": 2}), ("skdb", {"kmax": 2})]
 FOLD = "__sqlbn_fold"

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
+from sqlbn.api.model import Model
 from sqlbn.errors import ExportError, NetworkError, OptionError
 from sqlbn.exporting.formats import export_pieces
 from sqlbn.exporting.script import probability_columns
 from sqlbn.exporting.targets import TARGETS
-from sqlbn.model import Model
 
 sqlglot = pytest.importorskip("sqlglot", reason="sqlglot is not installed (sqlbn[export])")
 
@@ -142,7 +142,7 @@ def test_texts_are_compared_letter_by_letter(fitted: dict[str, Model]) -> None:
     [
         ({"dialect": "klingon"}, "dialect='klingon': choose duckdb, spark"),
         ({"format": "xml"}, "format='xml': choose sql, json, bif, pmml"),
-        ({"format": "json", "dialect": "spark"}, "dialect goes with format='sql'"),
+        ({"format": "json", "dialect": "spark"}, "dialect requires format='sql'"),
         ({"table": "a; DROP TABLE b"}, "no name of a table"),
         ({"table": "a JOIN b"}, "no name of a table"),
         ({"table": "read_parquet('x')"}, "no table, but a function"),

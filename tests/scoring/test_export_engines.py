@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
+from sqlbn.api.model import Model
 from sqlbn.exporting.formats import export_pieces
-from sqlbn.model import Model
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,8 +16,8 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
+from sqlbn.api.model import Model
 from sqlbn.exporting.targets import TARGETS
-from sqlbn.model import Model
 
 pytest.importorskip("sqlglot", reason="sqlglot is not installed (sqlbn[export])")
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import sqlbn
-from sqlbn.model import Model
+from sqlbn.api.model import Model
 
 TARGET = "the `kind`"
 SPARK = {"engine": "spark", "master": "local[2]"}

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
-from sqlbn import api
+import sqlbn as api
 from sqlbn.errors import StoreError
 from sqlbn.store import parquet_folder as store_folder
 from sqlbn.store.parquet_folder import StoreFolder

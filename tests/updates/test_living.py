@@ -282,7 +282,7 @@ def test_options_that_the_other_model_decides_are_refused(parts: list[str]) -> N
         for options, line in (
             ({"like": model, "bins": 3}, "bins is decided by the model of like"),
             ({"like": model, "same_structure": True, "learner": "tan"}, "learner is decided by"),
-            ({"same_structure": True}, "same_structure=True goes with like"),
+            ({"same_structure": True}, "same_structure=True requires like"),
         ):
             with pytest.raises(OptionError, match=line):
                 sqlbn.fit(parts[0], "kind", **options)

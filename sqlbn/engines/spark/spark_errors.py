@@ -9,6 +9,7 @@ from sqlbn.errors import (
     OutOfMemoryError,
     SourceError,
     SqlbnError,
+    opt,
 )
 from sqlbn.text import without_secrets
 
@@ -33,10 +34,13 @@ def translate(error: BaseException) -> SqlbnError:
     if "outofmemoryerror" in lower or "java heap space" in lower:
         return OutOfMemoryError(
             f"Spark is out of memory: {line}; give its executors more "
-            "(--spark-conf spark.executor.memory=4g), or the driver with --memory-limit"
+            f"({opt('spark_conf', 'spark.executor.memory=4g')}), or the driver with "
+            f"{opt('memory_limit')}"
         )
     if "merge" in lower and "schema" in lower:
-        return SourceError(f"the files do not have one schema: {line}; --exclude what differs")
+        return SourceError(
+            f"the files do not have one schema: {line}; {opt('exclude')} what differs"
+        )
     return EngineError(f"Spark says: {line}")
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.engines.settings import Settings, memory_bytes
-from sqlbn.errors import EngineError, OptionError
+from sqlbn.errors import EngineError, OptionError, opt
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +31,7 @@ def check_reachable(master: str, seconds: float) -> None:
         return
     listed = " nor at ".join(f"{host}:{port}" for host, port in places)
     raise EngineError(
-        f"--master {_without_token(master)}: nobody answers at {listed}; "
+        f"{opt('master', _without_token(master))}: nobody answers at {listed}; "
         "check the address, and whether Spark is running"
     )
 
@@ -113,7 +113,7 @@ def _check_installed() -> None:
     try:
         import pyspark  # noqa: F401
     except ImportError:
-        raise OptionError(f"--engine spark needs PySpark; {_REMEDY}") from None
+        raise OptionError(f"{opt('engine', 'spark')} needs PySpark; {_REMEDY}") from None
 
 
 def _launch_conf(settings: Settings, master: str) -> dict[str, str]:
@@ -146,12 +146,14 @@ def _classic(master: str, conf: dict[str, str]) -> SparkSession:
     running = SparkSession.getActiveSession()
     if running is not None and running.sparkContext.master != master:
         raise OptionError(
-            f"--master {master}: this process already runs Spark on {running.sparkContext.master}; "
-            "stop that session first, or use its master"
+            f"this process already runs Spark on {running.sparkContext.master}; "
+            "stop that session first, or use its master",
+            master=master,
         )
     if running is None and shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         raise OptionError(
-            "--engine spark needs Java 17 or later on this machine, or a server to --master sc://…"
+            f"{opt('engine', 'spark')} needs Java 17 or later on this machine, or a server to "
+            f"{opt('master', 'sc://…')}"
         )
     builder = SparkSession.builder.appName("sqlbn").master(master)
     for key, value in conf.items():
@@ -195,4 +197,4 @@ def _silent_launch() -> Iterator[None]:
 
 def _refused(where: str, error: Exception) -> EngineError:
     line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return EngineError(f"--master {where}: Spark cannot be reached: {line[:300]}")
+    return EngineError(f"{opt('master', where)}: Spark cannot be reached: {line[:300]}")

@@ -21,6 +21,7 @@ from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
+from sqlbn.errors import opt
 from sqlbn.kinds.average.super_tables import SuperTables
 from sqlbn.kinds.average.superparents import (
     Averaged,
@@ -46,7 +47,9 @@ def affordable_subsets(
 ) -> list[Family]:
     """The sets to count, or an error where their counts would not fit on the disk."""
     subsets = subsets_of(kept, averaging.n + 1)
-    remedy = "keep fewer attributes with --attributes, use --n 1 or fewer --bins"
+    remedy = (
+        f"keep fewer attributes with {opt('attributes')}, use {opt('n', 1)} or fewer {opt('bins')}"
+    )
     affordable(workspace, encoded, subsets, remedy)
     return subsets
 

@@ -21,6 +21,7 @@ from sqlbn.encoding.encoded import Encoded
 from sqlbn.encoding.preparing import Prepared
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
+from sqlbn.errors import opt
 from sqlbn.kinds.collection.collected import write_terms, write_turns
 from sqlbn.kinds.collection.collection_tables import CollectionTables, CountedTerms
 from sqlbn.kinds.collection.superparent_search import most_probable
@@ -45,7 +46,13 @@ from sqlbn.structure.parent_sets import (
 )
 from sqlbn.structure.shape import Shape, Structure, information_for
 
-REMEDY = "limit parents with --parents-from-first, use fewer --bins or --exclude attributes"
+
+def remedy() -> str:
+    """What to do about too many cells."""
+    return (
+        f"limit parents with {opt('parents_from_first')}, use fewer {opt('bins')} or "
+        f"{opt('exclude')} attributes"
+    )
 
 
 @dataclass(frozen=True)
@@ -72,7 +79,7 @@ class Collectable:
         name = self.collecting.superparent
         if name is None or name == AUTO:
             return None
-        return position_of(name, self.names, "--superparent")
+        return position_of(name, self.names, "superparent")
 
     def tried(self, order: Sequence[int]) -> list[int | None]:
         """The super parents that may come out: all, the one that is named, or none at all."""
@@ -160,7 +167,7 @@ def _counted(
 ) -> SubsetCounts:
     """Counts of these sets and no others: those that are there are taken over."""
     new = [s for s in subsets if counts is None or not counts.has(s)]
-    affordable(workspace, encoded, new, REMEDY)
+    affordable(workspace, encoded, new, remedy())
     if counts is None:
         counts = SubsetCounts(workspace, encoded, subsets)
     elif new or len(subsets) < len(counts.families):

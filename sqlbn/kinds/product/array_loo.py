@@ -17,15 +17,10 @@ import numpy.typing as npt
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.limits import in_blocks
-from sqlbn.errors import OutOfMemoryError
+from sqlbn.errors import OutOfMemoryError, opt
 from sqlbn.kinds.compiler import TIE
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.losses import (
-    LEAST_PROBABILITY,
-    Loss,
-    finished,
-    matthews,
-)
+from sqlbn.kinds.losses import LEAST_PROBABILITY, Loss, finished, matthews
 
 Array = npt.NDArray[Any]
 
@@ -109,8 +104,9 @@ def check_memory(session: Session, encoded: Encoded, families: Mapping[int, Sequ
     if needed > _MEMORY_SHARE * session.memory_bytes:
         raise OutOfMemoryError(
             f"leave-one-out of {encoded.rows:,} rows with {encoded.cards[-1]:,} classes takes "
-            f"{needed / 2**30:.1f} GB: use nb or kdb (--learner), a smaller --kmax, fewer rows "
-            "(--where), or put rare classes together (--query)"
+            f"{needed / 2**30:.1f} GB: use nb or kdb ({opt('learner')}), a smaller "
+            f"{opt('kmax')}, fewer rows "
+            f"({opt('where')}), or put rare classes together ({opt('query')})"
         )
 
 

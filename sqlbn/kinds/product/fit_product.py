@@ -29,7 +29,7 @@ from sqlbn.kinds.product.selection import (
     select,
 )
 from sqlbn.kinds.structure_tables import write_structure
-from sqlbn.options import FitOptions
+from sqlbn.learners.fit_options import FitOptions
 from sqlbn.search.dependence import Decided
 from sqlbn.search.methods import search_network
 from sqlbn.structure.information import Information

@@ -14,7 +14,7 @@ from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.encoded import Encoded, discard, sampled
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import SqlbnWarning
+from sqlbn.errors import SqlbnWarning, opt
 from sqlbn.kinds.average.average_loo import AverageLoo
 from sqlbn.kinds.average.superparents import Averaged
 from sqlbn.kinds.estimates import Smoothing
@@ -97,7 +97,8 @@ def _warn_of_time(rows: Encoded, ks: Sequence[int]) -> None:
         enough = max(1000, rows.rows * _MANY_ESTIMATES // estimates)
         warnings.warn(
             f"leave-one-out of {rows.rows:,} rows with {rows.cards[-1]:,} classes will take about "
-            f"{estimates * _ESTIMATE_SECONDS / 60:.0f} minutes; --loocv-sample {enough} takes one",
+            f"{estimates * _ESTIMATE_SECONDS / 60:.0f} minutes; {opt('loocv_sample', enough)} "
+            "takes one",
             SqlbnWarning,
             stacklevel=2,
         )

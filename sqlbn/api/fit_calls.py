@@ -1,0 +1,99 @@
+"""`sqlbn.fit` and `sqlbn.load`: a model from rows, or from a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from sqlbn.api.call import (
+    Place,
+    kept,
+    only_settings,
+    open_for_fit,
+    options_like,
+    split_options,
+    told_by,
+)
+from sqlbn.api.frames import with_target
+from sqlbn.api.model import Model
+from sqlbn.errors import OptionError, opt
+from sqlbn.pipeline import learn
+from sqlbn.store import open_store
+from sqlbn.store.saving import as_folder
+from sqlbn.store.spec import read_spec
+
+if TYPE_CHECKING:
+    from sqlbn.engines.progress import Progress
+    from sqlbn.learners import Learner
+    from sqlbn.options.catalogue import FitKeywords, SettingKeywords
+
+
+def fit(
+    data: Any = None,
+    target: Any = None,
+    learner: str | Learner | None = None,
+    *,
+    store: str | Path | None = None,
+    store_table: str | None = None,
+    name: str | None = None,
+    replace: bool = False,
+    quiet: bool = True,
+    progress: Progress | None = None,
+    like: Model | None = None,
+    same_structure: bool = False,
+    **options: Unpack[FitKeywords],
+) -> Model:
+    """Learn a classifier of `target` from Parquet or CSV files, a database, Arrow or a data frame.
+
+    `target` names a column; or it is the labels, apart from a data frame or an array: `fit(X, y)`.
+    `learner` is a name (nb, tan, kdb, skdb, a1de, …) or an object, `sqlbn.Skdb(kmax=3)`; without it
+    skdb, or kdb where `k` is given. `options` are those of `sqlbn fit`, in `sqlbn help options`.
+    Without `data` a `query` names its files itself.
+    With a `store` the model is written to it under `name`; with `store_table`, a folder or URL, as
+    Parquet tables.
+
+    `like` is a model whose attributes, kinds of columns and cut points are used instead of finding
+    them in the data; with `same_structure` also its learner, its parents and its selection.
+
+    >>> import pyarrow as pa
+    >>> hands = pa.table({"suit": ["h", "s", "h", "s"], "wins": ["yes", "no", "yes", "no"]})
+    >>> model = fit(hands, target="wins", learner="nb")
+    >>> model.predict(pa.table({"suit": ["s"]})).column("prediction").to_pylist()
+    ['no']
+    """
+    data, target = with_target(data, target)
+    if same_structure and like is None:
+        raise OptionError(f"{opt('same_structure', True)} requires {opt('like')}")
+    pattern = None
+    if like is not None:
+        settings, chosen, pattern = options_like(like, same_structure, target, learner, options)
+    else:
+        settings, chosen = split_options(target, learner, options)
+    if store is not None and store_table is not None:
+        raise OptionError(f"give {opt('store')} or {opt('store_table')}, not both")
+    place = Place.of(as_folder(store_table) if store_table is not None else store, name, replace)
+    progress = told_by(quiet, progress)
+    with kept(settings, progress, data) as session:
+        if place is not None:
+            place.check(session, progress)
+        source = open_for_fit(session, data, chosen, pattern)
+        if place is not None:
+            place.check_source(source)
+        workspace, spec = learn(session, source, chosen, progress, pattern)
+        if place is not None:
+            place.keep(workspace, spec, progress)
+        return Model(session, workspace, spec)
+
+
+def load(
+    store: str | Path,
+    name: str,
+    *,
+    progress: Progress | None = None,
+    **settings: Unpack[SettingKeywords],
+) -> Model:
+    """A model from a store. Its tables are copied: the file is free again at once."""
+    progress = told_by(True, progress)
+    with kept(only_settings(settings), progress) as session:
+        workspace = open_store(store).load(session, name, progress.note)
+        return Model(session, workspace, read_spec(workspace))

@@ -1,0 +1,380 @@
+"""The options of a fit with their values: checked against each other and against the learner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from sqlbn.data import Source
+from sqlbn.data.no_target import NO_CLASS
+from sqlbn.encoding.learn_codebooks import (
+    AUTO,
+    DEFAULT_BINS,
+    Discretisation,
+    candidates,
+    checked_method,
+)
+from sqlbn.encoding.profile import Choices
+from sqlbn.errors import OptionError, command, opt
+from sqlbn.kinds.estimates import (
+    Smoothing,
+    Unseen,
+    checked_backoff,
+    checked_estimate,
+    checked_missing,
+    checked_unseen,
+)
+from sqlbn.learners.base import Learner, Smooths
+from sqlbn.learners.registry import (
+    learner_options,
+    learners,
+    make_learner,
+    smoothed_learners,
+)
+from sqlbn.options.catalogue import (
+    DEFAULT_LEARNER,
+    RowKeywords,
+    checked,
+    fit_options_known,
+    names_of,
+)
+from sqlbn.options.lists import as_list, names_in, possible_names
+from sqlbn.options.option import unknown
+from sqlbn.options.user_values import check_text, check_whole
+from sqlbn.search.bounds import Rule, given_rule
+
+# Which rows of the data are meant, and how they are read.
+ROWS = names_of(RowKeywords)
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """What to learn and from which columns.
+
+    `learner_options` are the arguments of the learner's `__init__`; the rest is the same for all.
+    """
+
+    target: str
+    learner: str = DEFAULT_LEARNER
+    learner_options: Mapping[str, Any] = field(default_factory=dict)
+    estimate: str | None = None
+    missing: str | None = None
+    unseen: str | None = None
+    loocv_sample: int | None = None
+    structure_sample: int | None = None
+    bound: str | None = None
+    delta: float | None = None
+    delta_star: float | None = None
+    tau: float | None = None
+    block: int | None = None
+    m: float = 1.0
+    backoff: str = "cell"
+    discretise: str | None = None
+    encodings: tuple[str, ...] = ()
+    bins: int | None = None
+    weight: str | None = None
+    weight_kind: str | None = None
+    columns: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    numeric: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    where: str | None = None
+    table: str | None = None
+    query: str | None = None
+    encoding: str | None = None
+    trust_sql: bool = False
+
+    def __post_init__(self) -> None:
+        for option in OWN:
+            checked(option, getattr(self, option))
+        self._check_encoding()
+        if self.weight is not None and self.weight == self.target:
+            raise OptionError("that is the target", weight=self.weight)
+        if self.weight_kind is not None and self.weight is None:
+            raise OptionError(f"{opt('weight_kind')} requires {opt('weight')}")
+        both = set(names_in(self.categorical)) & set(names_in(self.numeric))
+        if both:
+            raise OptionError(
+                f"{sorted(both)[0]!r} cannot be both {opt('categorical')} and {opt('numeric')}"
+            )
+        self._check_learner(self.make_learner())
+
+    def _check_learner(self, learner: Learner) -> None:
+        """Refuse what this learner has no use for."""
+        if self.target == NO_CLASS:
+            self._check_no_target(learner)
+        for option, useful in (
+            ("loocv_sample", learner.selection is not None),
+            ("structure_sample", learner.uses_pairs and learner.collecting is None),
+        ):
+            if getattr(self, option) is not None and not useful:
+                raise OptionError(f"{opt(option)} does nothing for the learner {self.learner}")
+        if learner.searching is not None and self.weight is not None:
+            raise OptionError(
+                f"{opt('weight')} is not for the learner {self.learner}: its bounds are about rows "
+                "that count alike"
+            )
+        self._check_bound(learner)
+        backs_off = learner.has_backoff and learner.averaging is None
+        if not backs_off and self.backoff != "cell":
+            raise OptionError(f"{opt('backoff')} does nothing for the learner {self.learner}")
+        self._check_smoothing(learner)
+
+    def _check_no_target(self, learner: Learner) -> None:
+        """Refuse what needs a class where there is none."""
+        if learner.searching is None:
+            raise OptionError(f"the learner {self.learner} needs a target; give {opt('target')}")
+        if self.smoothing.is_neutral:
+            raise OptionError(
+                f"{opt('unseen', 'neutral')} is about a class; use smoothed without a target"
+            )
+        if self.method != "ef":
+            raise OptionError(
+                f"{opt('discretise', self.method)} needs a target; use ef without one"
+            )
+
+    def _check_bound(self, learner: Learner) -> None:
+        """Refuse a bound that cannot be kept, or that nothing is decided by."""
+        if self.rule is None:
+            return
+        if learner.decider is None:
+            raise OptionError(
+                f"{opt('bound')} does nothing for the learner {self.learner}; it goes with tan, "
+                "kdb and "
+                f"skdb that have parents to find, and with {command('network learn')}"
+            )
+        if self.structure_sample is not None:
+            raise OptionError(
+                f"{opt('bound')} finds how many rows it needs: leave {opt('structure_sample')} out"
+            )
+        if self.weight is not None:
+            raise OptionError(
+                f"{opt('bound')} counts rows, each for one: leave {opt('weight')} out, or use "
+                f"{opt('structure_sample')}"
+            )
+
+    @property
+    def rule(self) -> Rule | None:
+        """When a decision of the structure pass counts as made; None where all rows are counted."""
+        return given_rule(self.bound, self.delta, self.delta_star, self.tau, self.block)
+
+    def _check_encoding(self) -> None:
+        """Refuse a way of cutting columns that is not known or cannot be chosen."""
+        checked_method(self.method, self.bins)
+        if self.encodings and self.method != AUTO:
+            raise OptionError(f"{opt('encodings')} requires {opt('discretise', 'auto')}")
+        if self.method != AUTO:
+            return
+        candidates(self.encodings)
+        learner, smoothing = self.make_learner(), self.smoothing
+        known = learner.has_leave_one_out and smoothing.estimate == "m" and not smoothing.ignores
+        if not known:
+            raise OptionError(
+                f"{opt('discretise', 'auto')} needs leave-one-out: it goes with nb, tan, kdb, "
+                "skdb and ande, "
+                "with m-estimates and missing values as values"
+            )
+
+    @property
+    def method(self) -> str:
+        """How columns become parts: as asked, or as the learner is used to."""
+        return self.discretise if self.discretise is not None else self._usual_method
+
+    @property
+    def _usual_method(self) -> str:
+        # Whoever gives a number of intervals wants so many.
+        return self.make_learner().discretises if self.bins is None else "ef"
+
+    def _check_smoothing(self, learner: Learner) -> None:
+        """Refuse an estimate or a policy for missing values that this learner cannot have."""
+        for option in ("estimate", "missing"):
+            if getattr(self, option) is not None and learner.smooths is None:
+                takers = ", ".join(smoothed_learners())
+                raise OptionError(
+                    f"{opt(option)} is not for the learner {self.learner}; it goes with {takers}"
+                )
+        smoothing = self.smoothing
+        if smoothing.estimate == "laplace" and self.m != 1.0:
+            raise OptionError(
+                f"{opt('m', self.m)} does nothing with Laplace estimates; use "
+                f"{opt('estimate', 'm')} with it"
+            )
+        if smoothing.ignores and self.backoff != "cell":
+            raise OptionError(
+                f"{opt('missing', 'ignore')} requires {opt('backoff', 'cell')}, not {self.backoff}"
+            )
+
+    def make_learner(self) -> Learner:
+        """The learner these options ask for."""
+        return make_learner(self.learner, **self.learner_options)
+
+    @property
+    def loss(self) -> str | None:
+        """The loss that a selection goes by, where one was given."""
+        return self.learner_options.get("loss")
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """`meta.options` of a model: what its learner and its encoding were told."""
+        return {**self.make_learner().options(), **self.discretisation.options()}
+
+    @property
+    def draws_rows(self) -> bool:
+        """Whether rows must be numbered: to draw from them, or to tell them apart."""
+        learner = self.make_learner()
+        by_stream = learner.searching is not None and learner.searching.method != "hgc"
+        by_row = learner.averaging is not None and learner.selection is not None
+        asked = (self.loocv_sample, self.structure_sample, self.rule)
+        return by_stream or by_row or any(x is not None for x in asked)
+
+    @property
+    def smoothing(self) -> Smoothing:
+        """How counts become probabilities."""
+        learner = self.make_learner()
+        usual = learner.smooths or Smooths()
+        return Smoothing(
+            float(self.m),
+            checked_backoff(self.backoff) if learner.has_backoff else "none",
+            checked_estimate(self.estimate) if self.estimate is not None else usual.estimate,
+            checked_missing(self.missing) if self.missing is not None else usual.missing,
+            checked_unseen(self.unseen) if self.unseen is not None else self._usual_unseen,
+        )
+
+    @property
+    def _usual_unseen(self) -> Unseen:
+        # Without a class there is none to favour; rows with unseen values have a likelihood.
+        return "neutral" if self.target != NO_CLASS else "smoothed"
+
+    @property
+    def discretisation(self) -> Discretisation:
+        """How columns become parts."""
+        return Discretisation(self.method, DEFAULT_BINS if self.bins is None else self.bins)
+
+    def uses(self, name: str) -> bool:
+        """Whether a column matters to this fit."""
+        if name in (self.target, self.weight):
+            return True
+        if name in possible_names(self.exclude):
+            return False
+        return not self.columns or name in possible_names(self.columns)
+
+    def named(self, option: str, source: Source) -> list[str]:
+        """The columns that a list option names."""
+        return names_in(getattr(self, option), source.has)
+
+    def candidates(self, source: Source) -> list[str]:
+        """The columns of a source that may be attributes, in its order; names are checked."""
+        asked = self.named("columns", source)
+        chosen = {source.column(c, opt("columns")) for c in asked} or set(source.columns)
+        left_out = {
+            source.column(c, f"{opt('exclude')} column") for c in self.named("exclude", source)
+        }
+        special = {source.column(self.target, "the target")}
+        if self.weight is not None:
+            special.add(source.column(self.weight, "the weight"))
+        named = {c for c in chosen if c in special} & set(asked)
+        if named:
+            raise OptionError(
+                f"{opt('columns')} names {sorted(named)[0]!r}, the target or the weight"
+            )
+        found = [c for c in source.columns if c in chosen - left_out - special]
+        for option in ("categorical", "numeric", "keep"):
+            for name in self.named(option, source):
+                if source.column(name, f"{opt(option)} column") not in found:
+                    raise OptionError("the column is not used as an attribute", **{option: name})
+        return found
+
+    def columns_of(self, source: Source) -> list[str]:
+        """Target, attributes and weight, as the source spells them."""
+        names = [source.column(self.target, "the target"), *self.candidates(source)]
+        if self.weight is not None:
+            names.append(source.column(self.weight, "the weight"))
+        return names
+
+    def of_used_columns(self) -> FitOptions:
+        """The same for a source that has only the columns that are used."""
+        return replace(self, columns=(), exclude=())
+
+    def choices(self, source: Source) -> Choices:
+        """What the user says about kinds of columns, in the source's spelling."""
+
+        def spelled(option: str) -> frozenset[str]:
+            return frozenset(source.column(n) for n in self.named(option, source))
+
+        return Choices(spelled("categorical"), spelled("numeric"), spelled("keep"))
+
+
+def checked_rows(options: dict[str, Any]) -> dict[str, Any]:
+    """Keywords that say which rows of the data are meant; any other is an error."""
+    for key in options:
+        if key not in ROWS:
+            raise unknown(key, ROWS)
+    return options
+
+
+OWN = tuple(
+    f.name for f in fields(FitOptions) if f.name not in ("target", "learner", "learner_options")
+)
+
+
+def fit_options(
+    target: str, options: Mapping[str, Any], learner: str | Learner | None = None
+) -> FitOptions:
+    """Options from keywords; an unknown one is an error that lists the valid."""
+    known = fit_options_known()
+    for key in options:
+        if key not in known:
+            raise unknown(key, sorted(known))
+    if not isinstance(options.get("weight"), str | None):
+        raise OptionError(f"{opt('weight')} is the name of a column: put the weights into the data")
+    # False is what a learner does anyway.
+    given = {key: value for key, value in options.items() if value is not None}
+    own = {
+        key: value
+        for key, value in given.items()
+        if key in learner_options() and value is not False
+    }
+    if isinstance(learner, Learner):
+        learner, own = _of_object(learner, own)
+    for key, value in {**given, **own}.items():
+        if isinstance(value, int):
+            check_whole(key, value)
+        elif isinstance(value, str):
+            check_text(key, value)
+    if learner is None:
+        learner = "kdb" if "k" in own else DEFAULT_LEARNER  # `k` implies `kdb`
+    others: dict[str, Any] = {
+        key: as_list(value) if known[key].is_list else value
+        for key, value in given.items()
+        if key not in learner_options()
+    }
+    return FitOptions(target=target, learner=learner, learner_options=own, **others)
+
+
+def _of_object(learner: Learner, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The name and the options of a learner that the caller has made."""
+    if learners().get(learner.name) is not type(learner):
+        raise OptionError(
+            f"the class {type(learner).__name__} is not a registered learner; "
+            "put @sqlbn.register before it"
+        )
+    if given:
+        raise OptionError(
+            f"{opt(next(iter(given)))} belongs to the learner: write it into {learner!r}"
+        )
+    return learner.name, learner.given
+
+
+def stored_options(
+    target: str, learner: str, stored: Mapping[str, Any], **others: Any
+) -> FitOptions:
+    """The options of the fit that a model comes from, by its `meta.options` and other entries."""
+    own = {
+        key: value
+        for key, value in stored.items()
+        if key not in ("bins", "discretise") and value is not False
+    }
+    cuts = {key: stored[key] for key in ("bins", "discretise") if key in stored}
+    return FitOptions(target=target, learner=learner, learner_options=own, **cuts, **others)
