@@ -154,7 +154,9 @@ def fit_network(job: Job) -> Fitted:
         )
     info, chosen = count_information(job), dict[str, Any]()
     if shape is None:
-        found = search_network(workspace.session, encoded, searching, progress)
+        found = search_network(
+            workspace.session, encoded, searching.method, searching.options, progress
+        )
         found.log.write(workspace, [book.name for book in prepared.books])
         shape, chosen = Shape.whole(found.structure), found.chosen
     families = shape.families
