@@ -16,7 +16,7 @@ from sqlbn.engines.output_files import is_same, print_csv, print_json_lines
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError, StoreError, opt
-from sqlbn.evaluation.held_out import evaluate_source, require_judged
+from sqlbn.evaluation.held_out import evaluate_source, require_known_classes
 from sqlbn.evaluation.metrics import Evaluation, asked_class, positive_class
 from sqlbn.evaluation.prediction_query import in_places, ordering, scorable, scoring_statement
 from sqlbn.kinds.compiler import probabilities_sql
@@ -286,7 +286,7 @@ class Model:
         spec = self._spec
         chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
         result = evaluate_source(self._workspace, spec, source, weight, ranking, chosen)
-        require_judged(result, self.target)
+        require_known_classes(result, self.target)
         return result
 
     def update(

@@ -315,10 +315,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "scored rows of three classes with what their odds are made of": (
-        "evaluate/judged_odds",
+        "evaluate/labelled_odds",
         {
             "names": NAMES,
-            "judged": SCORED,
+            "labelled": SCORED,
             "kept": "* EXCLUDE (__sqlbn_second)",
             "top": "greatest(__sqlbn_s0, __sqlbn_s1, __sqlbn_s2)",
             "others": " + ".join(

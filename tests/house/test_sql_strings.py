@@ -1,4 +1,4 @@
-"""SQL lives in `sql/` and in `engines/`: statements in Python strings elsewhere may only get fewer."""
+"""SQL lives in `sql/` and `engines/`: statements in Python strings elsewhere may only get fewer."""
 
 from __future__ import annotations
 

@@ -26,6 +26,8 @@ from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 
 SOAK = int(os.environ.get("SQLBN_SOAK", "0"))
+# So many examples at most, for a first look: `bash tests/run.sh quick`.
+QUICK = int(os.environ.get("SQLBN_QUICK", "0"))
 TOLERANCE = 1e-12
 TARGET, WEIGHT = "y", "w"
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
@@ -35,7 +37,7 @@ NAMES = ("x", "n", "code", "class", "select", "two words", 'quo"te', "it's", "gr
 
 def examples(number: int) -> Callable[[Any], Any]:
     return settings(
-        max_examples=number * max(SOAK, 1),
+        max_examples=min(number, QUICK) if QUICK else number * max(SOAK, 1),
         derandomize=not SOAK,
         deadline=None,
         database=None,

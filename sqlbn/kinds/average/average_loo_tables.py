@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.cover import Family
-from sqlbn.counts.subsets import Cells, SubsetCounts
+from sqlbn.counts.subsets import SeenCells, SubsetCounts
 from sqlbn.engines.packing import strides
 from sqlbn.kinds.average.super_tables import by_class, without_gaps
 from sqlbn.kinds.average.superparents import (
@@ -42,7 +42,7 @@ class LooTurn:
     """A super parent: the numbers of its values by class (-1 where no row can have them)."""
 
     subset: Family
-    cells: Cells
+    cells: SeenCells
     keys: Array
     numbers: Array
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.cover import Family
-from sqlbn.counts.subsets import Cells, SubsetCounts
+from sqlbn.counts.subsets import SeenCells, SubsetCounts
 from sqlbn.engines.packing import strides
 from sqlbn.kinds.average.superparents import SUPER_TABLE, Averaged, SuperParents
 from sqlbn.kinds.product.factor_tables import Factor, write_factors
@@ -36,7 +36,7 @@ class Turn:
     weight: float
     first: int
     keys: Array
-    cells: Cells
+    cells: SeenCells
 
     @property
     def numbers(self) -> slice:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.cover import Family
-from sqlbn.counts.subsets import Cells, SubsetCounts
+from sqlbn.counts.subsets import SeenCells, SubsetCounts
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.packing import key_type
 from sqlbn.engines.workspace import Workspace
@@ -111,11 +111,11 @@ class Averaged:
         """The super parents and their weights."""
         return turns(self.kept, self.n, self.weights)
 
-    def seen(self, subset: Family) -> Cells:
+    def seen(self, subset: Family) -> SeenCells:
         """The values of a super parent that were seen; those of the empty one are all rows."""
         if subset:
             return self.counts.seen(subset)
-        return Cells(np.zeros((1, 0), np.int64), np.array([self.class_counts], float))
+        return SeenCells(np.zeros((1, 0), np.int64), np.array([self.class_counts], float))
 
     def super_parents(self) -> SuperParents:
         """The super parents under the keys of prediction; what implies what is not yet known."""
