@@ -15,9 +15,6 @@ from sqlbn.structure.shape import Choice, choose
 
 Surfaces = dict[Loss, npt.NDArray[np.float64]]
 
-# The slice that is timed before the pass: long enough to be told from the fixed cost of a query.
-SLICE_ROWS = 50_000
-
 
 def write_and_choose(workspace: Workspace, surfaces: Surfaces, selection: Selection) -> Choice:
     """Keep the surfaces as a table, and choose from that of the loss."""

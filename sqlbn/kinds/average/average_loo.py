@@ -23,14 +23,6 @@ from sqlbn.kinds.losses import (
     terms,
 )
 
-# Attributes between two projections.
-_STEP = 3
-# Logarithms that may be summed up without looking for the largest first.
-_SAFE = 600.0
-# The share of the memory limit that the sums of a chunk of rows may take.
-_MEMORY_SHARE = 0.2
-_FEWEST_ROWS = 10_000
-
 
 class AverageLoo:
     """The losses of an averaging model with the first 0, 1, … attributes of an order.
@@ -56,7 +48,9 @@ class AverageLoo:
         # Where only the own class matters, the others' sum is all that is kept of them.
         self._two_sums = self._rotated and "brier" not in losses
         self._tables = AverageLooTables(averaged, order, self._rotated)
-        self._shifted = max(self._tables.high, -self._tables.low) > _SAFE
+        self._shifted = (
+            max(self._tables.high, -self._tables.low) > self._session.limits.average_loo_safe
+        )
         self._rank = {v: place + 1 for place, v in enumerate(order)}
         self._implied = (
             self._tables.make_implied(averaged.min_count) if averaged.min_count is not None else {}
@@ -77,7 +71,9 @@ class AverageLoo:
             return max(1, self._rows.rows)  # a cluster puts aside what does not fit
         sums = len(self._prefixes) * (2 if self._two_sums else self._n_classes + 1)
         a_row = 16 * sums * (self._averaged.n + 1)
-        return max(_FEWEST_ROWS, int(_MEMORY_SHARE * self._session.memory_bytes / a_row))
+        limits = self._session.limits
+        fitting = int(limits.average_loo_share * self._session.memory_bytes / a_row)
+        return max(limits.average_loo_rows, fitting)
 
     def losses(self, advance: Callable[[], None] = lambda: None) -> dict[Loss, list[float]]:
         """For each loss its value after 0, 1, … attributes."""
@@ -203,8 +199,9 @@ class AverageLoo:
         columns = [*kept, *keys, *self._scores, *shifts, *drops, *items]
         sql = f"SELECT {', '.join(columns)} FROM ({sql})"
         kept = [*kept, *shifts, *drops, *at_first]
-        for start in range(0, len(self._order), _STEP):
-            step = range(start, min(start + _STEP, len(self._order)))
+        size = self._session.limits.loo_step
+        for start in range(0, len(self._order), size):
+            step = range(start, min(start + size, len(self._order)))
             later = keys[step.stop :]
             sql, new = self._step_sql(sql, step, [*kept, *later], made)
             kept += new

@@ -62,13 +62,6 @@ class CollectionArrays:
         return found
 
 
-# Rows times classes up to which rows are scored in arrays. Measured against queries, on a busy
-# machine: adult 1.3 and 2.0 s, mushroom 1.1 and 4.6 s, audiology (69 attributes) 36 and 255 s.
-_ARRAY_VALUES = 1 << 18
-# The share of the memory limit for terms that several super parents have in common.
-_KEPT_SHARE = 0.1
-
-
 def most_probable(
     counts: SubsetCounts,
     tried: Mapping[int, Sequence[Term]],
@@ -126,13 +119,15 @@ def _few_rows(
     n_classes, d = encoded.cards[-1], encoded.n_attributes
     n_rows = int(session.row(f"SELECT count(*) FROM {rows}")[0])
     families = {term.family for terms in tried.values() for term in terms}
-    if n_rows * n_classes > _ARRAY_VALUES or not all(map(counts.is_array, families)):
+    if n_rows * n_classes > session.limits.superparent_array_values or not all(
+        map(counts.is_array, families)
+    ):
         return None
     # In the order of their codes: sums must not depend on that of the rows.
     found = session.arrays(f"SELECT * EXCLUDE ({NAMES.row}) FROM {rows} ORDER BY ALL")
     codes = np.stack([found[f"{NAMES.code}{v}"].astype(np.int64) for v in range(d)], axis=1)
     weights = np.stack([found[f"{NAMES.w}{j}"].astype(float) for j in range(n_classes)], axis=1)
-    room = _KEPT_SHARE * session.memory_bytes
+    room = session.limits.superparent_terms_share * session.memory_bytes
     return _FewRows(CollectionArrays(counts, smoothing, codes, room), weights)
 
 

@@ -27,14 +27,6 @@ from sqlbn.kinds.product.product_loo_tables import LooTables
 
 Array = npt.NDArray[np.float64]
 
-# Attributes between two projections (measured: 54 attributes, 1 to 6 a step are within 20 %,
-# planning included).
-_STEP = 3
-# Bounds on |ln ratio| that a batch may add up to: its products then neither over- nor underflow.
-# A later batch starts from ratios divided by the largest, so it may go as far as e^320 up or down.
-_FIRST_BOUND = 650.0
-_BOUND = 320.0
-
 
 @dataclass(frozen=True)
 class Batch:
@@ -169,9 +161,10 @@ class LeaveOneOut:
     def _batches(self, k: int) -> list[Batch]:
         d, start, bound = len(self._order), 0, self._prior_bound
         ends: list[int] = []
+        limits = self._session.limits
         for place, position in enumerate(self._order):
             bound += self._tables.at(position, k).bound
-            most = _FIRST_BOUND if not ends else _BOUND
+            most = limits.loo_first_bound if not ends else limits.loo_bound
             if place > start and (bound > most or place - start >= self._row_engine.joins_at_once):
                 ends.append(place)
                 start, bound = place, self._tables.at(position, k).bound
@@ -232,8 +225,9 @@ class LeaveOneOut:
         elif with_terms and 0 in self._prefixes:
             sql, new = self._with_terms(sql, [*kept, *(f"k{p}" for p in batch.places), *ratios])
             kept += new
-        for start in range(batch.places.start, batch.places.stop, _STEP):
-            step = range(start, min(start + _STEP, batch.places.stop))
+        size = self._session.limits.loo_step
+        for start in range(batch.places.start, batch.places.stop, size):
+            step = range(start, min(start + size, batch.places.stop))
             later = [f"k{p}" for p in range(step.stop, batch.places.stop)]
             sql, new = self._step_sql(sql, step, k, kept + later, with_terms, batch.is_first)
             kept += new
