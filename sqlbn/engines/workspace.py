@@ -61,21 +61,13 @@ class Workspace:
         finally:
             self.session.unregister(view)
 
-    def copy(self, name: str, relation: str) -> None:
-        """A new table with the columns and rows of a quoted one, or of a query in brackets."""
-        self.session.execute(f"CREATE TABLE {self.table(name)} AS FROM {relation}")
-
-    def remove(self, *names: str) -> None:
-        """Drop some tables."""
-        for name in names:
-            self.session.execute(f"DROP TABLE {self.table(name)}")
-
     def all_columns(self) -> dict[str, list[str]]:
         """All tables, by name, with the names of their columns."""
         found: dict[str, list[str]] = {}
         for table, column in self.session.rows(
-            "SELECT table_name, column_name FROM duckdb_columns() WHERE database_name = 'memory' "
-            f"AND schema_name = '{self.schema}' ORDER BY table_name, column_index"
+            "SELECT table_name, column_name FROM duckdb_columns() "
+            f"WHERE database_name = {literal(MODEL_CATALOG)} "
+            f"AND schema_name = {literal(self.schema)} ORDER BY table_name, column_index"
         ):
             found.setdefault(table, []).append(column)
         return found
