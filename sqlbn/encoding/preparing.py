@@ -25,10 +25,11 @@ from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
-from sqlbn.learners.fit_options import FitOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from sqlbn.learners.fit_options import FitOptions
 
 
 @dataclass(frozen=True)

@@ -38,9 +38,8 @@ from typing import Any
 
 from sqlbn import __version__
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.engines.sql import literal
 from sqlbn.engines.workspace import Workspace
-from sqlbn.exporting.script import table_of
+from sqlbn.exporting.script import listed_categories, table_of
 from sqlbn.kinds.average.superparents import SUPER_TABLE, SuperParents, implied_table
 from sqlbn.kinds.collection.collected import START_TABLE, Collected
 from sqlbn.kinds.compiler import TIE, Scorer, chains_of
@@ -156,11 +155,7 @@ def _attribute(workspace: Workspace, position: int, book: Codebook) -> dict[str,
         found["cuts"] = list(book.cuts) if book.missing != 0 else None
         found["empty"] = list(book.empty)
         return found
-    listed = workspace.session.rows(
-        f"SELECT value, code::BIGINT FROM {workspace.table('categories')} "
-        f"WHERE attribute = {literal(book.name)} AND value IS NOT NULL ORDER BY code, value"
-    )
-    return {**found, "categories": dict(listed)}
+    return {**found, "categories": dict(listed_categories(workspace, book.name))}
 
 
 def _chains(workspace: Workspace, scorer: Scorer) -> list[list[dict[str, Any]]]:

@@ -30,6 +30,7 @@ from sqlbn.learners.registry import (
     learner_options,
     learners,
     make_learner,
+    own_options,
     smoothed_learners,
 )
 from sqlbn.options.catalogue import (
@@ -110,7 +111,7 @@ class FitOptions:
             ("structure_sample", learner.uses_pairs and learner.collecting is None),
         ):
             if getattr(self, option) is not None and not useful:
-                raise OptionError(f"{opt(option)} does nothing for the learner {self.learner}")
+                raise self._useless(option)
         if learner.searching is not None and self.weight is not None:
             raise OptionError(
                 f"{opt('weight')} is not for the learner {self.learner}: its bounds are about rows "
@@ -119,8 +120,15 @@ class FitOptions:
         self._check_bound(learner)
         backs_off = learner.has_backoff and learner.averaging is None
         if not backs_off and self.backoff != "cell":
-            raise OptionError(f"{opt('backoff')} does nothing for the learner {self.learner}")
+            raise self._useless("backoff")
         self._check_smoothing(learner)
+
+    def _useless(self, option: str) -> OptionError:
+        """The error for an option of all learners that does nothing for this one."""
+        return OptionError(
+            f"{opt(option)} does nothing for the learner {self.learner}; "
+            f"{own_options(self.learner)}"
+        )
 
     def _check_no_target(self, learner: Learner) -> None:
         """Refuse what needs a class where there is none."""
@@ -193,7 +201,8 @@ class FitOptions:
             if getattr(self, option) is not None and learner.smooths is None:
                 takers = ", ".join(smoothed_learners())
                 raise OptionError(
-                    f"{opt(option)} is not for the learner {self.learner}; it goes with {takers}"
+                    f"{opt(option)} is not for the learner {self.learner}; it goes with {takers}; "
+                    f"{own_options(self.learner)}"
                 )
         smoothing = self.smoothing
         if smoothing.estimate == "laplace" and self.m != 1.0:

@@ -16,6 +16,7 @@ from sqlbn.data import Source, open_source
 from sqlbn.encoding.encoded import discard
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.sql import select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, OptionError, opt
 from sqlbn.learners.fit_options import FitOptions
@@ -119,13 +120,10 @@ class Following:
         )
         self._first = workspace, spec
         names = [book.name for book in spec.books]
-        for row in self._session.rows(
-            "SELECT variable, action, parent, candidates, rows, rows_read, checks, margin, bound, "
-            f"delta, reason FROM {workspace.table('decisions')} ORDER BY step"
-        ):
-            parent = None if row[2] is None else names.index(row[2])
-            change = Change(row[1], names.index(row[0]), parent)
-            self._log.decisions.append(Decision(change, *row[3:]))
+        for _, child, action, above, *told in workspace.read("decisions", order=("step",)):
+            parent = None if above is None else names.index(above)
+            change = Change(action, names.index(child), parent)
+            self._log.decisions.append(Decision(change, *told))
         self._log.rows_read = int(spec.meta["structure_rows"])
         coded = [self._codes(self._rows_of(path)) for path, _ in self._kept]
         self._graph = FollowedGraph(self._task(spec, coded[0]), self._found_graph(spec))
@@ -170,8 +168,9 @@ class Following:
         try:
             columns = [f"x{i}" for i in range(len(spec.books))] + ["y"]
             found = self._session.arrays(
-                f"SELECT {', '.join(columns)} FROM {encoded.relation} "
-                f"WHERE y < {len(spec.class_names)}"
+                select_sql(
+                    encoded.relation, ", ".join(columns), where=f"y < {len(spec.class_names)}"
+                )
             )
         finally:
             discard(self._session, encoded)

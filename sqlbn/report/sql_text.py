@@ -15,6 +15,7 @@ from sqlbn.encoding.encoded import Encoded, encode_statement
 from sqlbn.encoding.preparing import look, prepare
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.sql import render
 from sqlbn.engines.statement_log import StatementList
 from sqlbn.engines.workspace import Workspace
 from sqlbn.evaluation.prediction_query import prediction_statement
@@ -40,7 +41,7 @@ def fit_steps(session: Session, source: Source, chosen: FitOptions) -> list[Step
     statement = encode_statement(
         training.source, prepared.class_book, prepared.books, training.weights, prepared.tables
     )
-    steps.append(("encode", f"CREATE TABLE encoded AS\n{statement}"))
+    steps.append(("encode", render("encode/create_encoded", rows=statement)))
     encoded = replace(prepared.counted(), relation="encoded")
     averaging = chosen.make_learner().averaging
     if averaging is not None:
