@@ -69,10 +69,8 @@ def encoding_of(workspace: Workspace, spec: ModelSpec) -> Encoding:
 
 
 def shape_of(workspace: Workspace, spec: ModelSpec) -> Shape:
-    """The shape of the model in a draft."""
-    order = workspace.session.rows(
-        f"SELECT position FROM {workspace.table('attributes')} ORDER BY rank"
-    )
+    """The shape of the model in a workspace."""
+    order = workspace.read("attributes", "position", order=["rank"])
     structure = Structure(tuple(int(row[0]) for row in order), spec.parents)
     k = spec.meta.get("selected_k")
     terms = read_terms(workspace, spec.books)
@@ -81,8 +79,7 @@ def shape_of(workspace: Workspace, spec: ModelSpec) -> Shape:
     first = names.index(name) if terms and name is not None else None
     weights = None
     if learners()[spec.meta["learner"]].weighs:
-        table = workspace.table("attributes")
-        rows = workspace.session.rows(f"SELECT weight FROM {table} ORDER BY position")
+        rows = workspace.read("attributes", "weight", order=["position"])
         weights = tuple(float(row[0]) for row in rows)
     return Shape(structure, spec.selected, int(k) if k is not None else None, terms, first, weights)
 
@@ -155,9 +152,7 @@ class StoredModel:
 
     def cmi(self) -> Matrix | None:
         """CMI as it was found; None where pairs were not counted."""
-        rows = self.workspace.session.rows(
-            f"SELECT attribute, other, cmi FROM {self.workspace.table('cmi')}"
-        )
+        rows = self.workspace.read("cmi", "attribute", "other", "cmi")
         if not rows:
             return None
         at = {book.name: i for i, book in enumerate(self.spec.books)}
