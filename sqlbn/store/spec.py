@@ -13,7 +13,7 @@ from sqlbn.encoding.codebook import BookTables, Codebook
 from sqlbn.encoding.learn_codebooks import class_codebook
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import strides, unpacked_sql
-from sqlbn.engines.sql import literal, relation_sql, render
+from sqlbn.engines.sql import relation_sql, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import (
     ColumnError,
@@ -77,7 +77,7 @@ class ModelSpec:
     @property
     def log_prior(self) -> tuple[float, ...]:
         """ln P(y)."""
-        return tuple(log_prior(self.class_counts, self.smoothing.m_of(len(self.class_counts))))
+        return tuple(log_prior(self.class_counts, self.smoothing))
 
     def scorer(
         self,
@@ -139,8 +139,7 @@ class ModelSpec:
             position=position,
             counts=relation_sql(prefix, "counts"),
             classes=relation_sql(prefix, "classes"),
-            m=literal(smoothing.m_of(n_values)),
-            share=literal(smoothing.share_of(n_values)),
+            estimate=smoothing.of(n_values),
         )
         return table if self.has_class else render("score/cpt_without_class", table=table)
 
