@@ -20,6 +20,7 @@ TOPICS = (
 )  # fmt: skip
 # Columns of a terminal that tables take; the pages' prose is as wide.
 WIDTH = 80
+_LEAST = 12
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"^```\w*\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 _TABLE = re.compile(r"^\|.*\n\|[-: |]+\|\n((?:\|.*\n)*)", re.MULTILINE)
@@ -91,16 +92,19 @@ def _cells(line: str) -> list[str]:
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """Of every column; where all do not fit, the widest gives way."""
+    """Of every column; while all do not fit, the widest gives way."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    widest = widths.index(max(widths))
-    others = sum(widths) - widths[widest] + 2 * (len(widths) - 1)
-    widths[widest] = min(widths[widest], max(20, WIDTH - others))
+    while sum(widths) + 2 * (len(widths) - 1) > WIDTH and max(widths) > _LEAST:
+        widths[widths.index(max(widths))] -= 1
     return widths
 
 
 def _row_lines(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    wrapped = [textwrap.wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+    # Names of options are not cut at their dashes.
+    wrapped = [
+        textwrap.wrap(cell, width, break_on_hyphens=False)
+        for cell, width in zip(row, widths, strict=True)
+    ]
     return [
         "  ".join(part.ljust(width) for part, width in zip(parts, widths, strict=True)).rstrip()
         for parts in itertools.zip_longest(*wrapped, fillvalue="")

@@ -313,9 +313,9 @@ def as_if_large(limit: int) -> Iterator[None]:
             inserted_together=limit,
         )
         patch.setattr(Session, "limits", low)
-        patch.setattr("sqlbn.kinds.product.factors._COMPLETE_LEAST", limit)
-        patch.setattr("sqlbn.kinds.product.factors._COMPLETE_MOST", limit)
-        patch.setattr("sqlbn.kinds.product.factors.FUSED_KEYS", 1)
+        patch.setattr("sqlbn.kinds.product.factor_tables._COMPLETE_LEAST", limit)
+        patch.setattr("sqlbn.kinds.product.factor_tables._COMPLETE_MOST", limit)
+        patch.setattr("sqlbn.kinds.product.factor_tables.FUSED_KEYS", 1)
         patch.setattr("sqlbn.kinds.average.super_tables._FUSED_VALUES", limit)
         patch.setattr("sqlbn.kinds.average.super_tables._COMPLETE_VALUES", limit)
         patch.setattr("sqlbn.kinds.average.super_tables._GAPLESS_KEYS", limit)
