@@ -21,8 +21,8 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, OptionError, opt
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.networks.likelihood import coded_rows
-from sqlbn.pipeline import Pattern, learn, learn_judged
-from sqlbn.search.decisions import Change, Decision, Graph, Log, Task
+from sqlbn.pipeline import Pattern, fit_with_loo
+from sqlbn.search.decisions import ArcChange, Decision, Graph, Log, Task
 from sqlbn.search.methods import FoundNetwork, entropy
 from sqlbn.search.search_options import SearchOptions
 from sqlbn.search.window import FollowedGraph
@@ -115,14 +115,14 @@ class Following:
     def _begin(self) -> None:
         """A network of the first window, and its rows as blocks of codes."""
         whole = self._rows_of(*(path for path, _ in self._kept))
-        workspace, spec = learn(
+        workspace, spec, _ = fit_with_loo(
             self._session, whole, self._options.of_used_columns(), self._progress
         )
         self._first = workspace, spec
         names = [book.name for book in spec.books]
         for _, child, action, above, *told in workspace.read("decisions", order=("step",)):
             parent = None if above is None else names.index(above)
-            change = Change(action, names.index(child), parent)
+            change = ArcChange(action, names.index(child), parent)
             self._log.decisions.append(Decision(change, *told))
         self._log.rows_read = int(spec.meta["structure_rows"])
         coded = [self._codes(self._rows_of(path)) for path, _ in self._kept]
@@ -154,7 +154,7 @@ class Following:
         graph = Graph(len(spec.books))
         for child, parents in enumerate(spec.parents):
             for parent in parents:
-                graph.apply(Change("add", child, parent))
+                graph.apply(ArcChange("add", child, parent))
         return graph
 
     def _codes(self, source: Source) -> Array:
@@ -203,7 +203,7 @@ class Following:
             sum(map(len, graph.parents)),
         )
 
-    def _told(self, change: Change) -> str:
+    def _told(self, change: ArcChange) -> str:
         assert self._first is not None
         assert change.parent is not None
         books = self._first[1].books
@@ -219,7 +219,7 @@ class Following:
         pattern = Pattern(encoding_of(first, spec), Shape.whole(structure))
         whole = self._rows_of(*(path for path, _ in self._kept))
         options = self._options.of_used_columns()
-        workspace, _, _ = learn_judged(self._session, whole, options, self._progress, pattern)
+        workspace, _, _ = fit_with_loo(self._session, whole, options, self._progress, pattern)
         first.drop()
         names = [book.name for book in spec.books]
         self._log.write(workspace, names)

@@ -13,7 +13,7 @@ from sqlbn.encoding.codebook import BookTables, Codebook
 from sqlbn.encoding.learn_codebooks import class_codebook
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import strides, unpacked_sql
-from sqlbn.engines.sql import literal, relation_sql, render
+from sqlbn.engines.sql import relation_sql, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import (
     ColumnError,
@@ -23,11 +23,11 @@ from sqlbn.errors import (
     command,
     opt,
 )
-from sqlbn.kinds.average.superparents import SuperParents, read_supers
-from sqlbn.kinds.collection.collected import Collected, read_collected
 from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.estimates import Smoothing, log_prior
-from sqlbn.kinds.product.factors import Factor
+from sqlbn.kinds.kind import Scoring
+from sqlbn.kinds.kinds import read_scoring
+from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.store.damage import check_tables, damaged_by
 from sqlbn.store.meta import FORMAT, is_later, read_meta
 
@@ -48,9 +48,8 @@ class ModelSpec:
     selected: tuple[int, ...]
     parents: tuple[tuple[int, ...], ...]
     factors: tuple[Factor, ...]
+    scoring: Scoring
     empty: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    supers: SuperParents | None = None
-    collected: Collected | None = None
 
     @property
     def has_class(self) -> bool:
@@ -78,7 +77,7 @@ class ModelSpec:
     @property
     def log_prior(self) -> tuple[float, ...]:
         """ln P(y)."""
-        return tuple(log_prior(self.class_counts, self.smoothing.m_of(len(self.class_counts))))
+        return tuple(log_prior(self.class_counts, self.smoothing))
 
     def scorer(
         self,
@@ -108,8 +107,7 @@ class ModelSpec:
             log_prior=self.log_prior,
             factors=self.factors,
             smoothing=self.smoothing,
-            supers=self.supers,
-            collected=self.collected,
+            scoring=self.scoring,
             dialect=dialect,
             joined=tables,
         )
@@ -141,8 +139,7 @@ class ModelSpec:
             position=position,
             counts=relation_sql(prefix, "counts"),
             classes=relation_sql(prefix, "classes"),
-            m=literal(smoothing.m_of(n_values)),
-            share=literal(smoothing.share_of(n_values)),
+            estimate=smoothing.of(n_values),
         )
         return table if self.has_class else render("score/cpt_without_class", table=table)
 
@@ -254,8 +251,7 @@ def _read_spec(workspace: Workspace) -> ModelSpec:
         parents=_read_parents(workspace),
         factors=factors,
         empty=empty,
-        supers=read_supers(workspace, books, smoothing),
-        collected=read_collected(workspace, scored_books(books, smoothing, empty), smoothing),
+        scoring=read_scoring(workspace, scored_books(books, smoothing, empty), smoothing),
     )
 
 

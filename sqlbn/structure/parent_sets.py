@@ -43,8 +43,8 @@ def gain_sums(info: Information) -> list[float]:
     suggests, of I(X_i; (Y, X_j)) less what X_j alone tells of X_i, is MI_i + CMI_ij: large for two
     copies of a column, also of noise, which say nothing of the class.
     """
-    assert info.told is not None
-    return [round(math.fsum(row), DECIMALS) for row in info.told.tolist()]
+    assert info.beyond is not None
+    return [round(math.fsum(row), DECIMALS) for row in info.beyond.tolist()]
 
 
 def best_super_parent(info: Information) -> int:
@@ -232,3 +232,9 @@ def given_terms(given: Given, names: Sequence[str]) -> list[Term]:
             terms.append(Term(child, parents, one.weight))
     check_acyclic(terms, names)
     return terms
+
+
+def check_super_parent(name: str, names: Sequence[str]) -> None:
+    """An error where the super-parent that is named is no attribute."""
+    if name != AUTO:
+        position_of(name, names, "superparent")

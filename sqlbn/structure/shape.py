@@ -13,10 +13,10 @@ import numpy.typing as npt
 from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import (
     DECIMALS,
+    CountSums,
     Family,
     Information,
     Matrix,
-    Sums,
     information,
     pair_families,
     rounded,
@@ -133,7 +133,7 @@ class Shape:
         return Shape(structure, tuple(range(len(structure.order))))
 
     @staticmethod
-    def selective(structure: Structure, k: int, n_attributes: int) -> Shape:
+    def selective(structure: Structure, k: int | None, n_attributes: int) -> Shape:
         """The first attributes of the order with the first k of their parents."""
         kept = tuple(sorted(structure.order[:n_attributes]))
         parents = tuple(p[:k] if i in kept else () for i, p in enumerate(structure.parents))
@@ -165,7 +165,7 @@ def score_gains(
     return rounded(gains)
 
 
-def information_for(sums: Sums, score: Score | None = None) -> Information:
+def information_for(sums: CountSums, score: Score | None = None) -> Information:
     """MI; CMI where there are pairs; the gains of links where a score asks for them."""
     info = information(sums.n_log_n, len(sums.cards) - 1, sums.total)
     if score is None or info.cmi is None:

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from sqlbn.engines.sql import NAMES, render
+from sqlbn.kinds.estimates import MEstimate
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 UPDATE = os.environ.get("SQLBN_UPDATE_GOLDEN") == "1"
@@ -35,8 +36,7 @@ CHAIN = {
     "classes": range(2),
     "counts": '"model"."counts"',
     "position": 3,
-    "m": "1e0",
-    "share": "0.25e0",
+    "estimate": MEstimate(1.0, 0.25),
     "present": [],
     "ignored": [],
 }
@@ -48,8 +48,7 @@ SPARSE_TERM = {
     "table": '"model"."factor_3"',
     "offset": "12::BIGINT",
     "weight": "0.5e0",
-    "m": "3e0",
-    "share": "1e0",
+    "estimate": MEstimate(3.0, 1.0),
 }
 LOO = {
     "table": "loo_7",
@@ -57,8 +56,7 @@ LOO = {
     "n_classes": 2,
     "counts": '"model"."counts"',
     "position": 3,
-    "m": "1e0",
-    "share": "0.25e0",
+    "estimate": MEstimate(1.0, 0.25),
     "backs_off": True,
     "importance": False,
     "seen": "list_sum(n)",
@@ -267,8 +265,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "position": 1,
             "counts": '"m".counts',
             "classes": '"m".classes',
-            "m": "1e0",
-            "share": "0.5e0",
+            "estimate": MEstimate(1.0, 0.5),
         },
     ),
     "distinct values of one column": (
@@ -423,10 +420,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "scored rows of three classes with what their odds are made of": (
-        "evaluate/judged_odds",
+        "evaluate/labelled_odds",
         {
             "names": NAMES,
-            "judged": SCORED,
+            "labelled": SCORED,
             "kept": "* EXCLUDE (__sqlbn_second)",
             "top": "greatest(__sqlbn_s0, __sqlbn_s1, __sqlbn_s2)",
             "others": " + ".join(

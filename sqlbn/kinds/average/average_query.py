@@ -21,20 +21,18 @@ from sqlbn.engines.sql import (
     render,
 )
 from sqlbn.kinds.average.superparents import SUPER_TABLE, SuperParents, implied_table
-from sqlbn.kinds.distinct_rows import (
+from sqlbn.kinds.product.factor_tables import Factor
+from sqlbn.kinds.row_queries import (
+    BATCH,
     Key,
+    Listed,
     any_values,
+    carried_codes,
     distinct_rows,
     identity,
+    joined_batch,
     rejoined,
 )
-from sqlbn.kinds.joins import (
-    BATCH,
-    Listed,
-    carried_codes,
-    joined_batch,
-)
-from sqlbn.kinds.product.factors import Factor
 
 if TYPE_CHECKING:
     from sqlbn.kinds.compiler import Scorer
@@ -213,7 +211,7 @@ def _term(scorer: Scorer, supers: SuperParents, factor: Factor, j: int) -> str:
     column = f"f{factor.number}.l_{j}"
     if factor.role == "child":
         return column
-    share = scorer.smoothing.m / scorer.books[factor.variables[0]].n_values
+    share = scorer.smoothing.of(scorer.books[factor.variables[0]].n_values).share
     unseen = f"s.{NAMES.divisor}{j} + {literal(math.log(share))}"
     term = f"COALESCE({column}, {unseen})"
     if supers.ignores:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.cover import Family
-from sqlbn.counts.subsets import Cells, SubsetCounts
+from sqlbn.counts.subsets import SeenCells, SubsetCounts
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.packing import key_type
 from sqlbn.engines.workspace import Workspace
@@ -67,6 +67,11 @@ class SuperParents:
         """Whether some codes say nothing of the class."""
         return self.drops or self.neutral
 
+    @property
+    def implying(self) -> list[int]:
+        """The attributes of which some value implies another's."""
+        return [j for j, generals in enumerate(self.implied) if generals]
+
     def n_counting(self, attribute: int) -> int:
         """How many codes of an attribute are not ignored; these come first."""
         return self.radices[attribute] - self.drops - self.neutral
@@ -91,8 +96,7 @@ def turns(
 class Averaged:
     """Counts of all sets of the kept attributes, and the weights of those that take turns.
 
-    `min_count` is that of subsumption resolution; None is without. With `neutral` an unseen value
-    is left out.
+    `min_count` is that of subsumption resolution; None is without.
     """
 
     n: int
@@ -101,18 +105,17 @@ class Averaged:
     kept: tuple[int, ...]
     weights: dict[Family, float] | None
     class_counts: tuple[float, ...]
-    m: float
-    neutral: bool
+    smoothing: Smoothing
 
     def turns(self) -> tuple[tuple[Family, ...], tuple[float, ...]]:
         """The super parents and their weights."""
         return turns(self.kept, self.n, self.weights)
 
-    def seen(self, subset: Family) -> Cells:
+    def seen(self, subset: Family) -> SeenCells:
         """The values of a super parent that were seen; those of the empty one are all rows."""
         if subset:
             return self.counts.seen(subset)
-        return Cells(np.zeros((1, 0), np.int64), np.array([self.class_counts], float))
+        return SeenCells(np.zeros((1, 0), np.int64), np.array([self.class_counts], float))
 
     def super_parents(self) -> SuperParents:
         """The super parents under the keys of prediction; what implies what is not yet known."""
@@ -124,7 +127,7 @@ class Averaged:
             weights=weights,
             radices=tuple(card + 1 + drops for card in cards),
             drops=drops,
-            neutral=self.neutral,
+            neutral=self.smoothing.is_neutral,
             implied=((),) * len(cards),
             n_seen=0,
         )
@@ -226,17 +229,14 @@ def write_subsumptions(
 
 def read_supers(
     workspace: Workspace, books: Sequence[Codebook], smoothing: Smoothing
-) -> SuperParents | None:
-    """The super parents of the model in a draft; None where it averages nothing."""
-    tables = workspace.names()
-    if "superparents" not in tables:
-        return None
+) -> SuperParents:
+    """The super parents of the model in a workspace."""
     positions = {book.name: at for at, book in enumerate(books)}
     rows = workspace.session.rows(
         f"SELECT attributes, weight, seen FROM {workspace.table('superparents')} "
         "ORDER BY superparent"
     )
-    drops = "subsumptions" in tables
+    drops = "subsumptions" in workspace.names()
     implied: list[list[int]] = [[] for _ in books]
     if drops:
         for name, general in workspace.session.rows(

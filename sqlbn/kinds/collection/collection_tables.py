@@ -18,8 +18,7 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.average.super_tables import by_class
 from sqlbn.kinds.collection.collected import START_TABLE, CollectionPlan, plan_collection
 from sqlbn.kinds.estimates import Smoothing, term_estimate
-from sqlbn.kinds.product.factor_tables import AttributeValues, spread
-from sqlbn.kinds.product.factors import Factor
+from sqlbn.kinds.product.factor_tables import AttributeValues, Factor, spread
 from sqlbn.structure.parent_sets import Term
 
 Array = npt.NDArray[Any]
@@ -43,8 +42,7 @@ class CountedTerms:
         family, values = (term.child, *term.parents), self.values
         axes = [term.family.index(v) for v in family]
         counts = np.transpose(self.counts.array_of(term.family), [*axes, len(family)])
-        m = self.smoothing.m_of(values.n_values[term.child])
-        return term_estimate(counts, m, [values.ignored[v] for v in family])
+        return term_estimate(counts, self.smoothing, [values.ignored[v] for v in family])
 
     def plan(self) -> CollectionPlan:
         """How these terms are scored."""
@@ -178,7 +176,6 @@ class CollectionTables:
                 packed_sql([alias[v] for v in part], [c.slots[v] for v in part])
                 for part in (family, term.parents)
             ]
-            n_values = self._n_values[term.child]
             self._workspace.session.run(
                 "score/collection_sparse",
                 table=self._workspace.table(factor.table),
@@ -195,6 +192,5 @@ class CollectionTables:
                 counts=self._counts.table,
                 position=number,
                 weight=literal(self._weight(term)),
-                m=literal(self._smoothing.m_of(n_values)),
-                share=literal(self._smoothing.share_of(n_values)),
+                estimate=self._smoothing.of(self._n_values[term.child]),
             )
