@@ -15,13 +15,14 @@ import signal
 import socket
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from typing import NoReturn, ParamSpec, TypeVar
 
 from sqlbn.cli.output import STATE, ShellSpelling, echo
 from sqlbn.errors import SqlbnError, spelling
 from sqlbn.options.user_values import check_text, check_whole
-from sqlbn.text import printable
+from sqlbn.text import printable, without_secrets
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,9 +41,9 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
                     sys.stdout.flush()
                     return found
                 except (SqlbnError, OSError, MemoryError) as error:
-                    if STATE.traceback or isinstance(error, BrokenPipeError):
+                    if isinstance(error, BrokenPipeError):
                         raise
-                    print(f"sqlbn: {printable(_line(error))}", file=sys.stderr)
+                    _print_error(error)
                     sys.exit(1)
         except BrokenPipeError:
             leave_quietly()
@@ -59,6 +60,17 @@ def _check_values(options: Mapping[str, object]) -> None:
             check_whole(name, value)
         elif isinstance(value, str):
             check_text(name, value)
+
+
+def _print_error(error: BaseException) -> None:
+    """One line; with --traceback where it comes from, and the statement that failed."""
+    if not STATE.traceback:
+        print(f"sqlbn: {printable(_line(error))}", file=sys.stderr)
+        return
+    traceback.print_exception(error)
+    if isinstance(error, SqlbnError) and error.sql is not None:
+        lines = without_secrets(error.sql).splitlines()
+        print("\nThe statement that failed:", *map(printable, lines), sep="\n", file=sys.stderr)
 
 
 def _line(error: BaseException) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sqlbn.engines.progress import current_stage
-from sqlbn.errors import OptionError
+from sqlbn.errors import OptionError, opt
 from sqlbn.text import without_secrets
 
 
@@ -87,7 +87,7 @@ class StatementFile(StatementLog):
             self._stream = sys.stderr if path == "-" else Path(path).open("a", encoding="utf-8")  # noqa: SIM115
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise OptionError(f"--sql {path}: cannot be written: {reason}") from error
+            raise OptionError(f"{opt('sql', path)} cannot be written: {reason}") from error
 
     def begin(self, statement: Statement) -> None:
         stage = f" · {statement.stage}" if statement.stage else ""
@@ -105,6 +105,6 @@ class StatementFile(StatementLog):
             self._stream.close()
 
 
-def statement_log(path: str | None) -> StatementLog:
+def statement_log(path: str | Path | None) -> StatementLog:
     """The log that was asked for: a file, '-' for standard error, None for none."""
-    return StatementLog() if path is None else StatementFile(path)
+    return StatementLog() if path is None else StatementFile(str(path))

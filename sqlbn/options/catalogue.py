@@ -110,6 +110,14 @@ class MachineKeywords(TypedDict, total=False):
     temp_dir: Annotated[
         str | Path | None, Option("Folder for spill files (a private one inside it).", RESOURCES)
     ]
+    sql: Annotated[
+        str | Path | None,
+        Option(
+            "File to which every statement is added as it runs, with its stage and seconds, and "
+            "whether it failed; - is standard error.",
+            RESOURCES,
+        ),
+    ]
 
 
 class EngineKeywords(MachineKeywords, total=False):
@@ -1185,7 +1193,7 @@ COMMANDS: dict[str, CommandOptions] = {
         "sqlbn sql fit adult.parquet --target class --learner nb",
         (_Data, _Target, _Json, _Traceback),
         FitCommand,
-        without=("memory_limit", "threads", "temp_dir", *_ENGINE, *_BOUND),
+        without=("memory_limit", "threads", "temp_dir", "sql", *_ENGINE, *_BOUND),
     ),
     "sql predict": CommandOptions(
         "The query of a prediction, over the tables of the model's schema.",

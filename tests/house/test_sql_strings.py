@@ -1,4 +1,4 @@
-"""SQL lives in `sql/` and in `engines/`: statements in Python strings elsewhere may only get fewer."""
+"""SQL lives in `sql/` and `engines/`: statements in strings elsewhere may only get fewer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "sqlbn"
 # How many there are; lower it whenever there are fewer, and never raise it.
-MOST = 166
+MOST = 139
 
 KEYWORDS = {
     *("SELECT", "FROM", "WITH", "VALUES", "CREATE", "INSERT", "DELETE", "UPDATE", "MERGE", "ALTER"),
