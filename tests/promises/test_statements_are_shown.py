@@ -75,7 +75,7 @@ def test_no_secret_is_written(tmp_path: Path) -> None:
     path = tmp_path / "run.sql"
     with Session(Settings(sql=path)) as session, pytest.raises(SqlbnError):
         session.rows(
-            "SELECT nonsense FROM 's3://key:secret@bucket/x.parquet?token=1' AS t, nowhere"
+            "SELECT x FROM 's3://key:secret@bucket/x.parquet?token=1' AS t, nowhere"
         )
     assert "bucket/x.parquet" in path.read_text()
     assert "secret" not in path.read_text()
