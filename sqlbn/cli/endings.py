@@ -15,7 +15,6 @@ import signal
 import socket
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Mapping
 from typing import NoReturn, ParamSpec, TypeVar
 
@@ -41,9 +40,11 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
                     sys.stdout.flush()
                     return found
                 except (SqlbnError, OSError, MemoryError) as error:
-                    if isinstance(error, BrokenPipeError):
+                    if STATE.traceback:
+                        _add_statement(error)
+                    if STATE.traceback or isinstance(error, BrokenPipeError):
                         raise
-                    _print_error(error)
+                    print(f"sqlbn: {printable(_line(error))}", file=sys.stderr)
                     sys.exit(1)
         except BrokenPipeError:
             leave_quietly()
@@ -53,6 +54,13 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
     return guarded
 
 
+def _add_statement(error: BaseException) -> None:
+    """Let the traceback end with the statement that failed, where one did."""
+    sql = error.sql if isinstance(error, SqlbnError) else None
+    if sql is not None:
+        error.add_note(f"the statement:\n{printable(without_secrets(sql), keep=chr(10))}")
+
+
 def _check_values(options: Mapping[str, object]) -> None:
     """An error for a whole number or a text that the engine has no type for."""
     for name, value in options.items():
@@ -60,17 +68,6 @@ def _check_values(options: Mapping[str, object]) -> None:
             check_whole(name, value)
         elif isinstance(value, str):
             check_text(name, value)
-
-
-def _print_error(error: BaseException) -> None:
-    """One line; with --traceback where it comes from, and the statement that failed."""
-    if not STATE.traceback:
-        print(f"sqlbn: {printable(_line(error))}", file=sys.stderr)
-        return
-    traceback.print_exception(error)
-    if isinstance(error, SqlbnError) and error.sql is not None:
-        lines = without_secrets(error.sql).splitlines()
-        print("\nThe statement that failed:", *map(printable, lines), sep="\n", file=sys.stderr)
 
 
 def _line(error: BaseException) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from sqlbn.data import Source
 from sqlbn.data.csv_types import Trained
@@ -13,22 +13,48 @@ from sqlbn.data.value_types import check_same_values, type_group
 from sqlbn.encoding.codebook import BookTables, Codebook
 from sqlbn.encoding.encoded import Encoded, encode
 from sqlbn.encoding.learn_codebooks import (
+    Discretisation,
     Learned,
     learn_classes,
     learn_codebooks,
     learn_codebooks_like,
 )
-from sqlbn.encoding.profile import ColumnProfile, Weights, check_weights, profile_columns
+from sqlbn.encoding.profile import Choices, ColumnProfile, Weights, check_weights, profile_columns
 from sqlbn.encoding.value_classes import Labelled
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
-from sqlbn.learners.fit_options import FitOptions
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class ColumnOptions(Protocol):
+    """What the options of a fit say of columns: which are used, and how they are cut."""
+
+    @property
+    def target(self) -> str:
+        """The column to predict."""
+
+    @property
+    def weight(self) -> str | None:
+        """The column of weights, if there is one."""
+
+    @property
+    def weight_kind(self) -> str | None:
+        """What a weight means, where that is said."""
+
+    @property
+    def discretisation(self) -> Discretisation:
+        """How columns become parts."""
+
+    def candidates(self, source: Source) -> list[str]:
+        """The columns that may be attributes."""
+
+    def choices(self, source: Source) -> Choices:
+        """What is said about kinds of columns."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +170,7 @@ class Looked:
     profiles: list[ColumnProfile]
 
 
-def look(session: Session, source: Source, options: FitOptions, progress: Progress) -> Looked:
+def look(session: Session, source: Source, options: ColumnOptions, progress: Progress) -> Looked:
     """The rows that are trained on, their classes, and the kinds of the columns."""
     with progress.stage("profile", "looking at the columns"):
         training = training_rows(
@@ -165,7 +191,7 @@ def look(session: Session, source: Source, options: FitOptions, progress: Progre
 
 
 def prepare(
-    looked: Looked, workspace: Workspace, options: FitOptions, progress: Progress
+    looked: Looked, workspace: Workspace, options: ColumnOptions, progress: Progress
 ) -> Prepared:
     """Categories and cut points; fills the draft's `classes` and codebooks."""
     training, class_book, profiles = looked.training, looked.class_book, looked.profiles

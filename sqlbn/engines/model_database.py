@@ -51,7 +51,7 @@ class ModelDatabase:
 
     def __init__(self, settings: Settings | None = None) -> None:
         self.settings = settings or Settings()
-        self.log = statement_log(self.settings.sql)
+        self.log = statement_log(self.settings.sql_log)
         self.scratch = Scratch(self.settings.temp_dir)
         self.connection = duckdb.connect(":memory:")
         _OPEN.add(self)

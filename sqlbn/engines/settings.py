@@ -27,7 +27,7 @@ class Settings:
     `engine` reads the rows. Of Spark: `master` is where it runs (local[*], spark://…, yarn, sc://…
     for Spark Connect), `spark_conf` are pairs key=value, `cluster_dir` is a folder on the cluster's
     storage for encoded rows, which are cached on its executors otherwise; `session` is a Spark
-    session that the caller has. `limits` are tuning constants: tests give others. `sql` is a
+    session that the caller has. `limits` are tuning constants: tests give others. `sql_log` is a
     file to which every statement is added as it runs, with its seconds; '-' is standard error.
     """
 
@@ -42,7 +42,7 @@ class Settings:
     cluster_dir: str | None = None
     session: object = field(default=None, compare=False)
     limits: Limits = field(default_factory=Limits)
-    sql: str | Path | None = None
+    sql_log: str | Path | None = None
 
     def __post_init__(self) -> None:
         if self.memory_limit is not None:

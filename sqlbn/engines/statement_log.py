@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sqlbn.engines.progress import current_stage
-from sqlbn.errors import OptionError, opt
+from sqlbn.errors import OptionError
 from sqlbn.text import without_secrets
 
 
@@ -87,7 +87,7 @@ class StatementFile(StatementLog):
             self._stream = sys.stderr if path == "-" else Path(path).open("a", encoding="utf-8")  # noqa: SIM115
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise OptionError(f"{opt('sql', path)} cannot be written: {reason}") from error
+            raise OptionError(f"cannot be written: {reason}", sql_log=path) from error
 
     def begin(self, statement: Statement) -> None:
         stage = f" · {statement.stage}" if statement.stage else ""

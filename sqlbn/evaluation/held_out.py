@@ -13,7 +13,7 @@ from sqlbn.data.value_types import check_same_values
 from sqlbn.encoding.codebook import Codebook, is_never_boolean
 from sqlbn.encoding.profile import check_weights
 from sqlbn.engines import Session
-from sqlbn.engines.sql import RESERVED
+from sqlbn.engines.sql import RESERVED, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError, SqlbnWarning, opt
 from sqlbn.evaluation.metrics import (
@@ -30,7 +30,7 @@ from sqlbn.kinds.compiler import (
     losses_sql,
     truth_items,
 )
-from sqlbn.kinds.steps import is_large, scored_in_steps
+from sqlbn.kinds.product.product_query import is_large, scored_in_steps
 from sqlbn.store.spec import ModelSpec
 
 # Past this many classes the engine takes longer to plan scores and losses in one query than to
@@ -85,7 +85,7 @@ def _judged(session: Session, scorer: Scorer, source: Source, weight: str | None
     if session.row_engine.keeps_order and is_large(scorer, session.limits):
         items = truth_items(scorer, weight)
         with scored_in_steps(session, scorer, source, items) as scored:
-            yield f"SELECT * EXCLUDE ({ROW}) FROM ({scored})"
+            yield select_sql(f"({scored})", f"* EXCLUDE ({ROW})")
     else:
         yield judged_sql(scorer, source.filtered_relation, weight)
 
@@ -104,7 +104,7 @@ def _evaluation(
         sums = session.row_engine.rows(losses_sql(n, judged, dialect))
         return from_sums(classes, sums, time.perf_counter() - started, positive)
     with kept(session, rankable_sql(n, judged, dialect) if ranking else judged) as relation:
-        sums = session.row_engine.rows(losses_sql(n, f"SELECT * FROM {relation}", dialect))
+        sums = session.row_engine.rows(losses_sql(n, select_sql(relation), dialect))
         result = from_sums(classes, sums, time.perf_counter() - started, positive)
         if ranking and positive is not None and positive not in classes:
             result.ranking = Ranking()
@@ -118,7 +118,7 @@ def _evaluation(
 
 def rescannable(session: Session, spec: ModelSpec, source: Source) -> Source:
     """A source that can be read as often as scoring wants: twice where equal rows are one."""
-    if (spec.supers is None and spec.collected is None) or source.rescannable:
+    if source.rescannable or not spec.scoring.reads_twice:
         return source
     return staged(session, source, list(source.columns))
 

@@ -93,9 +93,7 @@ def _report(workspace: Workspace, prepared: Prepared) -> Preparation:
     ]
     place = {name: at for at, name in enumerate(prepared.training.attributes)}
     ranked = sorted([*found, *learned.left_out], key=lambda v: (-v.level, place[v.name]))
-    classes = workspace.session.arrow(
-        f"SELECT class, n FROM {workspace.table('classes')} ORDER BY code"
-    )
+    classes = workspace.session.arrow(workspace.select("classes", "class", "n", order=("code",)))
     used = [v for v in ranked if v.name in counts]
     return Preparation(
         prepared.training.target,
@@ -131,18 +129,18 @@ def _part_counts(workspace: Workspace, prepared: Prepared) -> Iterator[tuple[str
 def _labels(workspace: Workspace, books: Sequence[Codebook]) -> dict[tuple[str, int], str | None]:
     """A readable name of every part; None is that of missing values."""
     grouped = literals([b.name for b in books if b.grouped]) or "NULL"
-    found = workspace.session.rows(
-        f"SELECT attribute, code, label FROM {workspace.table('cuts')} "
-        f"UNION ALL SELECT attribute, code, label FROM {workspace.table('groups')} "
-        f"UNION ALL SELECT attribute, code, value FROM {workspace.table('categories')} "
-        f"WHERE COALESCE(attribute NOT IN ({grouped}), true)"
-    )
+    ungrouped = f"COALESCE(attribute NOT IN ({grouped}), true)"
+    found = [
+        *workspace.read("cuts", "attribute", "code", "label"),
+        *workspace.read("groups", "attribute", "code", "label"),
+        *workspace.read("categories", "attribute", "code", "value", where=ungrouped),
+    ]
     return {(name, int(code)): label for name, code, label in found}
 
 
 def _variables_table(variables: Sequence[Variable], workspace: Workspace) -> pa.Table:
     write_variables(workspace, variables)
-    return workspace.session.arrow(f"FROM {workspace.table('variables')}")
+    return workspace.session.arrow(workspace.select("variables"))
 
 
 def _profile_table(

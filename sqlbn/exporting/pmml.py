@@ -21,9 +21,9 @@ import numpy.typing as npt
 from sqlbn import __version__
 from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.engines.sql import literal
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ExportError, opt
+from sqlbn.exporting.script import listed_categories
 from sqlbn.networks.stored_networks import family_logs
 from sqlbn.store.spec import ModelSpec
 
@@ -39,10 +39,9 @@ _DAY = 86_400_000_000
 def pmml_pieces(workspace: Workspace, spec: ModelSpec) -> Iterator[str]:
     """The PMML text, in pieces."""
     spec.require_class()
-    if spec.supers is not None or spec.collected is not None:
-        what = "the mean of many networks" if spec.supers is not None else "a sum over networks"
+    if spec.scoring.mixture:
         raise ExportError(
-            f"PMML has no model that is {what}, as {spec.meta['learner']} is; use "
+            f"PMML has no model that is {spec.scoring.mixture}, as {spec.meta['learner']} is; use "
             f"{opt('format', 'sql')} or "
             "json, or fit nb, tan or kdb"
         )
@@ -84,10 +83,7 @@ class _Writer:
         if "weight" not in columns:  # of early models, which count in full
             return {}
         return dict(
-            self._workspace.session.rows(
-                f"SELECT position, weight FROM {self._workspace.table('attributes')} "
-                "WHERE weight IS NOT NULL"
-            )
+            self._workspace.read("attributes", "position", "weight", where="weight IS NOT NULL")
         )
 
     def pieces(self) -> Iterator[str]:
@@ -142,10 +138,7 @@ class _Writer:
         if book.kind == "numeric":
             content = _element("Discretize", _bins(book), field=book.name, **common)
         else:
-            rows = self._workspace.session.rows(
-                f"SELECT value, code FROM {self._workspace.table('categories')} "
-                f"WHERE attribute = {literal(book.name)} AND value IS NOT NULL ORDER BY code, value"
-            )
+            rows = listed_categories(self._workspace, book.name)
             listed = "".join(
                 f"<row><value>{escape(_checked(value))}</value><code>{code}</code></row>"
                 for value, code in rows

@@ -8,12 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sqlbn import __version__
-from sqlbn.engines.sql import (
-    RESERVED,
-    identifier,
-    literal,
-    literals,
-)
+from sqlbn.engines.sql import RESERVED, identifier, literal, literals, render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ExportError, opt
 from sqlbn.exporting.targets import (
@@ -23,10 +18,8 @@ from sqlbn.exporting.targets import (
     Target,
     Translator,
 )
-from sqlbn.kinds.average.superparents import SUPER_TABLE, implied_table
-from sqlbn.kinds.collection.collected import START_TABLE
 from sqlbn.kinds.compiler import Scorer, prediction_sql
-from sqlbn.kinds.product.factors import Factor
+from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.store.spec import ModelSpec
 
 # Room for `_implied_1234` and the like behind the model's name.
@@ -89,18 +82,6 @@ def check_columns(carried: Sequence[str], results: Sequence[str], target: Target
             raise ExportError(f"the name {name!r} holds a NUL character; rename the column")
 
 
-def table_of(workspace: Workspace, name: str) -> dict[str, Any]:
-    """Columns and rows of a table, by its key."""
-    found = workspace.session.arrow(f"FROM {workspace.table(name)} ORDER BY key")
-    columns = [list(map(_plain, column.to_pylist())) for column in found.columns]
-    return {"columns": found.column_names, "rows": list(zip(*columns, strict=True))}
-
-
-def _plain(value: Any) -> float | int | None:
-    # Keys past 2^63 are decimals in Arrow.
-    return value if isinstance(value, float | None) else int(value)
-
-
 # Rows and characters of one INSERT: SQL Server takes 1,000 rows, BigQuery a megabyte.
 _INSERT_ROWS = 1000
 _INSERT_CHARACTERS = 1 << 18
@@ -155,7 +136,8 @@ class Script:
         for stored, rows in self._tables():
             yield from self._table(stored, rows)
         if self._view is not None:
-            query = f"CREATE VIEW {self._translator.name(self._view)} AS\n{query}"
+            view = self._translator.name(self._view)
+            query = render("script/view", view=view, query=query)
         yield f"\n{query};\n"
 
     def _head(self) -> str:
@@ -174,48 +156,44 @@ class Script:
 
     def _tables(self) -> Iterator[tuple[str, str]]:
         """The model's tables under the names that queries have for them, and queries for both."""
-        spec, workspace, scorer = self._spec, self._workspace, self._scorer
+        workspace, scorer = self._workspace, self._scorer
         for factor in _tables_of(scorer.factors):
-            yield factor, f"FROM {workspace.table(factor)}"
-        if spec.supers is not None:
-            yield SUPER_TABLE, f"FROM {workspace.table(SUPER_TABLE)}"
-            for j, generals in enumerate(spec.supers.implied):
-                if generals:
-                    yield implied_table(j), f"FROM {workspace.table(implied_table(j))}"
-            yield TURNS_TABLE, _numbers(len(spec.supers.sets))
-        elif spec.collected is not None and spec.collected.n_turns:
-            yield START_TABLE, f"FROM {workspace.table(START_TABLE)}"
-            yield TURNS_TABLE, _numbers(spec.collected.n_turns)
+            yield factor, workspace.select(factor)
+        for table in scorer.scoring.tables:
+            yield table, workspace.select(table)
+        if scorer.scoring.n_turns:
+            yield TURNS_TABLE, _numbers(scorer.scoring.n_turns)
         joined = [
             scorer.books[v].name
             for v in scorer.used
             if scorer.books[v].is_joined_in(scorer.dialect)
         ]
         if joined:
-            yield (
-                _CATEGORIES,
-                "SELECT attribute, code::BIGINT AS code, value "
-                f"FROM {workspace.table('categories')} "
-                f"WHERE attribute IN ({literals(joined)}) AND value IS NOT NULL "
-                "ORDER BY attribute, code, value",
+            rows = select_sql(
+                workspace.table("categories"),
+                "attribute, code::BIGINT AS code, value",
+                where=f"attribute IN ({literals(joined)}) AND value IS NOT NULL",
+                order="attribute, code, value",
             )
+            yield _CATEGORIES, rows
 
     def _table(self, stored: str, rows: str) -> Iterator[str]:
         write, name = self._translator, self._translator.name(self._table_name(stored))
         columns = self._workspace.session.columns(f"({rows})")
         listed = ", ".join(f"{write.name(column)} {write.type(kind)}" for column, kind in columns)
-        yield f"\nCREATE TABLE {name} ({listed}){self._target.table_end};\n"
-        into = f"INSERT INTO {name} ({', '.join(write.name(column) for column, _ in columns)})"
+        made = render("script/table", table=name, columns=listed, end=self._target.table_end)
+        yield f"\n{made};\n"
+        names = ", ".join(write.name(column) for column, _ in columns)
         chunk: list[str] = []
         size = 0
         for values in self._values(rows):
             chunk.append(values)
             size += len(values)
             if len(chunk) == _INSERT_ROWS or size > _INSERT_CHARACTERS:
-                yield _insert(into, chunk)
+                yield _insert(name, names, chunk)
                 chunk, size = [], 0
         if chunk:
-            yield _insert(into, chunk)
+            yield _insert(name, names, chunk)
 
     def _values(self, rows: str) -> Iterator[str]:
         with self._workspace.session.batches(rows) as reader:
@@ -229,6 +207,13 @@ class Script:
             return literal(value) if isinstance(value, float | None) else str(int(value))
         _check_text(value)
         return self._translator.text(value)
+
+
+def listed_categories(workspace: Workspace, attribute: str) -> list[tuple[str, int]]:
+    """The categories of an attribute and their codes, in the order of these."""
+    own = f"attribute = {literal(attribute)} AND value IS NOT NULL"
+    found = workspace.read("categories", "value", "code", where=own, order=("code", "value"))
+    return [(value, int(code)) for value, code in found]
 
 
 def _check_text(value: str) -> None:
@@ -245,9 +230,8 @@ def _tables_of(factors: Sequence[Factor]) -> list[str]:
 
 
 def _numbers(count: int) -> str:
-    return f"SELECT range AS turn FROM range(1, {count + 1})"
+    return select_sql(f"range(1, {count + 1})", "range AS turn")
 
 
-def _insert(into: str, rows: Sequence[str]) -> str:
-    listed = ",\n".join(rows)
-    return f"{into} VALUES\n{listed};\n"
+def _insert(table: str, columns: str, rows: Sequence[str]) -> str:
+    return f"{render('script/insert', table=table, columns=columns, rows=rows)};\n"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sqlbn.data.value_types import type_group
 from sqlbn.engines.dialects import Dialect
-from sqlbn.engines.sql import literal
+from sqlbn.engines.sql import literal, select_sql
 from sqlbn.errors import ExportError, OptionError, opt
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ class Translator:
         from sqlglot.errors import SqlglotError
 
         try:
-            read = self._glot.parse(f"SELECT * FROM {table}", read=self._target.name)
+            read = self._glot.parse(select_sql(table), read=self._target.name)
         except SqlglotError:
             read = []
         query = read[0] if len(read) == 1 else exp.Select()

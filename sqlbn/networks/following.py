@@ -16,11 +16,12 @@ from sqlbn.data import Source, open_source
 from sqlbn.encoding.encoded import discard
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.sql import select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, OptionError, opt
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.networks.likelihood import coded_rows
-from sqlbn.pipeline import Pattern, learn, learn_judged
+from sqlbn.pipeline import Pattern, fit_with_loo
 from sqlbn.search.decisions import Change, Decision, Graph, Log, Task
 from sqlbn.search.methods import FoundNetwork, entropy
 from sqlbn.search.search_options import SearchOptions
@@ -114,18 +115,15 @@ class Following:
     def _begin(self) -> None:
         """A network of the first window, and its rows as blocks of codes."""
         whole = self._rows_of(*(path for path, _ in self._kept))
-        workspace, spec = learn(
+        workspace, spec, _ = fit_with_loo(
             self._session, whole, self._options.of_used_columns(), self._progress
         )
         self._first = workspace, spec
         names = [book.name for book in spec.books]
-        for row in self._session.rows(
-            "SELECT variable, action, parent, candidates, rows, rows_read, checks, margin, bound, "
-            f"delta, reason FROM {workspace.table('decisions')} ORDER BY step"
-        ):
-            parent = None if row[2] is None else names.index(row[2])
-            change = Change(row[1], names.index(row[0]), parent)
-            self._log.decisions.append(Decision(change, *row[3:]))
+        for _, child, action, above, *told in workspace.read("decisions", order=("step",)):
+            parent = None if above is None else names.index(above)
+            change = Change(action, names.index(child), parent)
+            self._log.decisions.append(Decision(change, *told))
         self._log.rows_read = int(spec.meta["structure_rows"])
         coded = [self._codes(self._rows_of(path)) for path, _ in self._kept]
         self._graph = FollowedGraph(self._task(spec, coded[0]), self._found_graph(spec))
@@ -170,8 +168,9 @@ class Following:
         try:
             columns = [f"x{i}" for i in range(len(spec.books))] + ["y"]
             found = self._session.arrays(
-                f"SELECT {', '.join(columns)} FROM {encoded.relation} "
-                f"WHERE y < {len(spec.class_names)}"
+                select_sql(
+                    encoded.relation, ", ".join(columns), where=f"y < {len(spec.class_names)}"
+                )
             )
         finally:
             discard(self._session, encoded)
@@ -220,7 +219,7 @@ class Following:
         pattern = Pattern(encoding_of(first, spec), Shape.whole(structure))
         whole = self._rows_of(*(path for path, _ in self._kept))
         options = self._options.of_used_columns()
-        workspace, _, _ = learn_judged(self._session, whole, options, self._progress, pattern)
+        workspace, _, _ = fit_with_loo(self._session, whole, options, self._progress, pattern)
         first.drop()
         names = [book.name for book in spec.books]
         self._log.write(workspace, names)

@@ -31,13 +31,15 @@ from sqlbn.encoding.encoded import Encoded, discard, row_bytes
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.sql import NAMES, render
+from sqlbn.engines.sql import NAMES, render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError
 from sqlbn.evaluation.held_out import check_input
-from sqlbn.kinds.compiler import Scorer, code_items, own_score, product_scores
+from sqlbn.kinds.compiler import Scorer, code_items, own_score
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.product.factors import Factor
+from sqlbn.kinds.product.factor_tables import Factor
+from sqlbn.kinds.product.product_kind import ProductScoring
+from sqlbn.kinds.product.product_query import product_scores
 from sqlbn.networks.network import Network, Variable
 from sqlbn.networks.stored_networks import check_is_network, smoothed_copy
 from sqlbn.store.spec import ModelSpec
@@ -68,6 +70,7 @@ def network_scorer(network: Network, source: Source, dialect: Dialect = DUCKDB) 
             for i, above in enumerate(network.parents)
         ),
         smoothing=Smoothing(),
+        scoring=ProductScoring(),
         dialect=dialect,
     )
 
@@ -125,6 +128,7 @@ def coded_rows(session: Session, source: Source, scorer: Scorer) -> Encoded:
         scratch=kept.scratch,
         block_cells=session.row_engine.block_cells,
         number=kept.row_number,
+        limits=session.limits,
     )
 
 
@@ -134,7 +138,7 @@ def narrowed(
     """The codes of some of the rows, as a query gives them, in place of those of all."""
     kept = session.row_engine.persist(statement, "encoded", encoded.rows * row_bytes(books))
     discard(session, encoded)
-    rows = int(session.row_engine.row(f"SELECT count(*) FROM {kept.relation}")[0])
+    rows = int(session.row_engine.row(select_sql(kept.relation, "count(*)"))[0])
     return replace(
         encoded,
         relation=kept.relation,
@@ -251,12 +255,10 @@ def _known(
 ) -> Encoded:
     """The rows whose codes are all known; the codes as they are where that is every row."""
     where = " AND ".join(conditions)
-    known = session.row_engine.row(
-        f"SELECT count(*) FILTER (WHERE {where}) FROM {encoded.relation}"
-    )[0]
-    if int(known) == encoded.rows:
+    counted = select_sql(encoded.relation, f"count(*) FILTER (WHERE {where})")
+    if int(session.row_engine.row(counted)[0]) == encoded.rows:
         return encoded
-    return narrowed(session, encoded, f"SELECT * FROM {encoded.relation} WHERE {where}", books)
+    return narrowed(session, encoded, select_sql(encoded.relation, where=where), books)
 
 
 def _possible(
@@ -276,7 +278,7 @@ def _possible(
     found = narrowed(session, encoded, statement, books)
     for family_of in families:
         session.row_engine.unbroadcast(family_of["table"])
-        session.execute(f"DROP TABLE {family_of['table']}")
+        session.drop_table(family_of["table"])
     return found
 
 
@@ -297,7 +299,7 @@ def _summed(logs: Sequence[tuple[Family, Array]]) -> dict[Family, Array]:
 def _factor_logs(workspace: Workspace, factor: Factor, encoded: Encoded) -> tuple[Family, Array]:
     """A table that scoring joins, with a row for every key, as an array: its variables, class."""
     n_classes = encoded.cards[-1]
-    found = workspace.session.arrays(f"FROM {workspace.table(factor.table)} ORDER BY key")
+    found = workspace.session.arrays(workspace.select(factor.table, order=("key",)))
     logs = np.stack([found[f"l_{j}"] for j in range(n_classes)], axis=-1)
     shape = [encoded.cards[v] for v in factor.variables]
     return (*factor.variables, encoded.class_variable), logs.reshape([*shape, n_classes])

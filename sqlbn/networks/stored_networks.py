@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
-from sqlbn.engines.sql import literal
+from sqlbn.engines.sql import literal, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NetworkError, OptionError, SqlbnWarning, opt
 from sqlbn.kinds.estimates import log_factor
@@ -49,21 +49,21 @@ def network_of(workspace: Workspace, spec: ModelSpec) -> Network:
 def check_is_network(workspace: Workspace, spec: ModelSpec) -> None:
     """An error that says why, where a model is more than one product of probabilities."""
     learner = spec.meta.get("learner", "")
-    if spec.supers is not None:
+    if spec.scoring.mixture:
         raise NetworkError(
-            f"a model of {learner} is the mean of many networks, not one; fit tan or kdb instead"
-        )
-    if spec.collected is not None:
-        raise NetworkError(
-            f"a model of {learner} is a sum over many networks, not one; fit fan or kdb instead"
+            f"a model of {learner} is {spec.scoring.mixture}, not one; fit "
+            f"{spec.scoring.nearest} instead"
         )
     # Early models have no column of weights; theirs count in full.
     columns = {name for name, _ in workspace.session.columns(workspace.table("attributes"))}
     if "weight" not in columns:
         return
-    partial = workspace.session.rows(
-        f"SELECT attribute, weight FROM {workspace.table('attributes')} "
-        "WHERE selected AND weight <> 1 ORDER BY position LIMIT 1"
+    partial = workspace.read(
+        "attributes",
+        "attribute",
+        "weight",
+        where="selected AND weight <> 1",
+        order=("position",),
     )
     if partial:
         name, weight = partial[0]
@@ -113,12 +113,8 @@ class _Reader:
     def _states(self, position: int) -> list[str]:
         book = self._spec.books[position]
         table, column = labels_of(book)
-        known = dict(
-            self._workspace.session.rows(
-                f"SELECT code, {column} FROM {self._workspace.table(table)} "
-                f"WHERE attribute = {literal(book.name)} AND {column} IS NOT NULL"
-            )
-        )
+        own = f"attribute = {literal(book.name)} AND {column} IS NOT NULL"
+        known = dict(self._workspace.read(table, "code", column, where=own))
         if book.missing is not None:
             known[book.missing] = MISSING
         return distinct([str(known[code]) for code in self._codes[position]])
@@ -168,7 +164,7 @@ def family_logs(workspace: Workspace, spec: ModelSpec, position: int) -> Array:
             f"{cells:,} numbers: that is too many; fit with fewer parents or fewer values"
         )
     found = workspace.session.arrays(
-        f"SELECT key::BIGINT AS key, n FROM {workspace.table('counts')} WHERE position = {position}"
+        render("count/stored_counts", counts=workspace.table("counts"), positions=[position])
     )
     counts = np.zeros(prod(radices))
     counts[found["key"]] = found["n"]
@@ -186,18 +182,17 @@ def smoothed_copy(workspace: Workspace, spec: ModelSpec) -> tuple[Workspace, Mod
     """
     copy = Workspace(workspace.session, weighted=bool(spec.meta["weight"]))
     for name in ("categories", "classes"):
-        workspace.session.execute(
-            f"CREATE TABLE {copy.table(name)} AS FROM {workspace.table(name)}"
-        )
+        copy.copy(name, workspace.table(name))
     encoded = Encoded(
         "",
         (*(book.n_values for book in spec.books), len(spec.class_names)),
         int(spec.meta["rows"]),
         weighted=bool(spec.meta["weight"]),
         missing=tuple(book.missing for book in spec.books),
+        limits=workspace.session.limits,
     )
     counts = FamilyCounts(copy, encoded, {i: (i, *spec.parents[i]) for i in spec.selected})
-    workspace.session.execute(f"INSERT INTO {counts.table} FROM {workspace.table('counts')}")
+    copy.insert_from(counts.name, workspace.select("counts"))
     smoothing = replace(spec.smoothing, unseen="smoothed")
     factors = FactorTables(counts, smoothing).make()
     meta = {**spec.meta, "unseen": smoothing.unseen}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,12 +18,10 @@ from sqlbn.search.blocks import RowStream
 from sqlbn.search.bounds import Rule
 from sqlbn.search.decisions import Graph, Log, Task
 from sqlbn.search.hill_climbing import LocalScores, hgc
+from sqlbn.search.search_options import Searching
 from sqlbn.search.vfbn1 import vfbn1
 from sqlbn.search.vfbn2 import vfbn2
 from sqlbn.structure.shape import Structure
-
-if TYPE_CHECKING:
-    from sqlbn.learners.base import Searching
 
 
 @dataclass(frozen=True)

@@ -748,6 +748,26 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "count/observed_cells",
         {"codes": "x0, x1, y", "total": "count(*)", "relation": "encoded_3"},
     ),
+    "a view of predictions": (
+        "script/view",
+        {"view": '"fruit_scores"', "query": "SELECT 1 AS prediction"},
+    ),
+    "a table of a script": (
+        "script/table",
+        {"table": '"fruit_factor_0"', "columns": '"key" BIGINT, "l_0" DOUBLE', "end": ""},
+    ),
+    "an INSERT of a script": (
+        "script/insert",
+        {
+            "table": '"fruit_factor_0"',
+            "columns": '"key", "l_0"',
+            "rows": ["(0, -1.5)", "(1, -0.5)"],
+        },
+    ),
+    "the encoding pass as a table": (
+        "encode/create_encoded",
+        {"rows": 'SELECT i."x" AS x0 FROM fruit AS i'},
+    ),
 }
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "sqlbn"
+# Rooms that may: the one that runs SQL, and those that only show some to people.
+_LEFT_OUT = ("engines", "options", "cli")
 # How many there are; lower it whenever there are fewer, and never raise it.
-MOST = 139
+MOST = 75
 
 KEYWORDS = {
     *("SELECT", "FROM", "WITH", "VALUES", "CREATE", "INSERT", "DELETE", "UPDATE", "MERGE", "ALTER"),
@@ -45,11 +47,11 @@ def _text(node: ast.AST) -> str:
 
 
 def found() -> list[str]:
-    """File and line of every statement outside `engines/`."""
+    """File and line of every statement where none should be."""
     return [
         f"{path.relative_to(PACKAGE)}:{line}"
         for path in sorted(PACKAGE.rglob("*.py"))
-        if path.relative_to(PACKAGE).parts[0] != "engines"
+        if path.relative_to(PACKAGE).parts[0] not in _LEFT_OUT
         for line in statements(ast.parse(path.read_text(encoding="utf-8")))
     ]
 

@@ -40,7 +40,7 @@ def test_an_error_that_came_of_another_has_its_sql(fruit: pa.Table) -> None:
 
 def test_the_file_is_sql_with_stages_and_seconds(fruit: pa.Table, tmp_path: Path) -> None:
     path = tmp_path / "run.sql"
-    with sqlbn.fit(fruit, "kind", "nb", sql=path) as model:
+    with sqlbn.fit(fruit, "kind", "nb", sql_log=path) as model:
         learned = path.read_text()
         model.predict(fruit)
     both = path.read_text()
@@ -64,7 +64,7 @@ def test_the_program_adds_to_the_file_and_marks_what_failed(
     assert path.read_text().count("failed after") == 1
     done = run(*wrong, "--traceback", "--sql", "-")
     assert done.returncode == 1
-    shown, _, statement = done.stderr.partition("The statement that failed:\n")
+    shown, _, statement = done.stderr.partition("the statement:\n")
     assert "Traceback" in shown
     assert "failed after" in shown
     assert "width + colour > 1" in statement
@@ -73,23 +73,21 @@ def test_the_program_adds_to_the_file_and_marks_what_failed(
 
 def test_no_secret_is_written(tmp_path: Path) -> None:
     path = tmp_path / "run.sql"
-    with Session(Settings(sql=path)) as session, pytest.raises(SqlbnError):
-        session.rows(
-            "SELECT x FROM 's3://key:secret@bucket/x.parquet?token=1' AS t, nowhere"
-        )
+    with Session(Settings(sql_log=path)) as session, pytest.raises(SqlbnError):
+        session.rows("SELECT x FROM 's3://key:secret@bucket/x.parquet?token=1' AS t, nowhere")
     assert "bucket/x.parquet" in path.read_text()
     assert "secret" not in path.read_text()
     assert "token=1" not in path.read_text()
 
 
 def test_a_file_that_cannot_be_written_is_refused(fruit: pa.Table, tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"sql=.*cannot be written"):
-        sqlbn.fit(fruit, "kind", sql=tmp_path / "no" / "folder.sql")
+    with pytest.raises(OptionError, match=r"sql_log=.*cannot be written"):
+        sqlbn.fit(fruit, "kind", sql_log=tmp_path / "no" / "folder.sql")
 
 
 def test_spark_keeps_its_own_spelling(spark: object, tmp_path: Path) -> None:
     path = tmp_path / "run.sql"
-    settings = Settings(engine="spark", session=spark, sql=path)
+    settings = Settings(engine="spark", session=spark, sql_log=path)
     with Session(settings) as session:
         session.row_engine.rows('SELECT 7//2 AS "a b"')
         for asked in (session.row_engine.rows, session.row_engine.arrow):

@@ -1,0 +1,3 @@
+-- a view of predictions
+CREATE VIEW "fruit_scores" AS
+SELECT 1 AS prediction;
