@@ -14,7 +14,7 @@ from sqlbn.data.opening import is_nothing
 from sqlbn.errors import OptionError, SqlbnWarning, opt
 from sqlbn.evaluation.auto_encoding import learn
 from sqlbn.evaluation.cross_validation import Point, cross_validate, learning_curves
-from sqlbn.evaluation.held_out import evaluate_source, require_judged
+from sqlbn.evaluation.held_out import evaluate_source, require_known_classes
 from sqlbn.evaluation.metrics import (
     Evaluation,
     asked_class,
@@ -135,7 +135,7 @@ def _tested(
     with progress.stage("evaluate", "scoring the test rows"):
         found = positive_class(asked, spec.class_names, spec.class_counts)
         result = evaluate_source(workspace, spec, tested, chosen.weight, positive=found)
-        require_judged(result, spec.target.name)
+        require_known_classes(result, spec.target.name)
     result.seconds["fit"] = fitted
     return result
 

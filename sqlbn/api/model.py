@@ -16,7 +16,7 @@ from sqlbn.engines.output_files import is_same, print_csv, print_json_lines
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError, StoreError, opt
-from sqlbn.evaluation.held_out import evaluate_source, require_judged
+from sqlbn.evaluation.held_out import evaluate_source, require_known_classes
 from sqlbn.evaluation.metrics import Evaluation, asked_class, positive_class
 from sqlbn.evaluation.prediction_query import in_places, ordering, scorable, scoring_statement
 from sqlbn.kinds.compiler import probabilities_sql
@@ -143,7 +143,7 @@ class Model:
         return self._session.arrow(self._spec.cpt_sql(position, self._workspace.prefix))
 
     def _table(self, name: str, order: str) -> pa.Table:
-        return self._session.arrow(f"FROM {self._workspace.table(name)} ORDER BY {order}")
+        return self._workspace.arrow(name, order)
 
     def __repr__(self) -> str:
         learner, target = self._spec.meta["learner"], self._spec.target.name
@@ -286,7 +286,7 @@ class Model:
         spec = self._spec
         chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
         result = evaluate_source(self._workspace, spec, source, weight, ranking, chosen)
-        require_judged(result, self.target)
+        require_known_classes(result, self.target)
         return result
 
     def update(
@@ -333,10 +333,9 @@ class Model:
         workspace = Workspace(session)
         try:
             for name in self._workspace.names():
-                rows = self._session.arrow(f"FROM {self._workspace.table(name)}")
-                view = session.register(rows)
-                session.execute(f"CREATE TABLE {workspace.table(name)} AS FROM {view}")
-                session.unregister(view)
+                rows = self._workspace.arrow(name)
+                columns = dict(zip(rows.column_names, rows.columns, strict=True))
+                session.create_table(workspace.table(name), columns)
             yield workspace
         finally:
             workspace.drop()

@@ -48,7 +48,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Cells:
+class SeenCells:
     """The cells of a set that were seen: their codes (one row a cell) and counts by class."""
 
     codes: Array
@@ -147,13 +147,13 @@ class SubsetCounts(FamilyCounts):
         number = self._numbers[subset]
         return self.array(number, self.depth(number))
 
-    def seen(self, subset: Family) -> Cells:
+    def seen(self, subset: Family) -> SeenCells:
         """The cells of a set that were seen, in the order of their keys."""
         number, n_classes = self._numbers[subset], self.n_classes
         if self.is_array(subset):
             counts = self.array_of(subset)
             codes = np.argwhere(counts.sum(axis=-1) > 0)
-            return Cells(codes, counts[tuple(codes.T)].astype(float))
+            return SeenCells(codes, counts[tuple(codes.T)].astype(float))
         found = self.workspace.session.arrays(
             render("count/seen_cells", counts=self.table, position=number, n_classes=n_classes)
         )
@@ -162,7 +162,7 @@ class SubsetCounts(FamilyCounts):
         matrix[at, found["y"]] = found["n"]
         radices = self.radices(number)[:-1]
         codes = np.stack(np.unravel_index(keys, radices), axis=1)
-        return Cells(codes, matrix)
+        return SeenCells(codes, matrix)
 
     def spectrum(self, number: int, with_class: bool = True) -> tuple[Array, Array]:
         """Different counts of a stored set, and how many cells have each."""
@@ -176,7 +176,9 @@ class SubsetCounts(FamilyCounts):
         )
         return found["n"].astype(float), found["cells"]
 
-    def seen_with(self, subset: Family, values: Cells, attribute: int) -> tuple[Array, Cells]:
+    def seen_with(
+        self, subset: Family, values: SeenCells, attribute: int
+    ) -> tuple[Array, SeenCells]:
         """The seen cells of a set and one more attribute.
 
         For each of them the place of the set's value in `values`, the set's own seen cells; the
@@ -187,7 +189,7 @@ class SubsetCounts(FamilyCounts):
         steps = np.array(strides([self.encoded.cards[v] for v in subset]), dtype=np.int64)
         others = np.delete(cells.codes, column, axis=1)
         places = np.searchsorted(values.codes @ steps, others @ steps)
-        return places, Cells(cells.codes[:, column], cells.counts)
+        return places, SeenCells(cells.codes[:, column], cells.counts)
 
     def keep(self, attributes: Collection[int]) -> SubsetCounts:
         """The counts of the sets of fewer attributes, in place of these."""

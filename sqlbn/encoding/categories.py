@@ -14,7 +14,7 @@ from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import Codebook, column_sql, comparable, is_inline
 from sqlbn.encoding.discretise.modl_groups import modl_groups
 from sqlbn.encoding.profile import Weights
-from sqlbn.encoding.value_classes import Array, Labelled, PartCounts, Variable, variable_of
+from sqlbn.encoding.value_classes import Array, ColumnInformation, Labelled, PartCounts, variable_of
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.sql import (
     identifier,
@@ -182,7 +182,7 @@ def write_group_labels(workspace: Workspace, books: Sequence[Codebook]) -> None:
 class Grouped:
     """The groups of a column: what they tell, and their counts, missing values last."""
 
-    variable: Variable
+    variable: ColumnInformation
     counts: Array
 
 

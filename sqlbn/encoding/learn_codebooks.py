@@ -27,10 +27,10 @@ from sqlbn.encoding.discretise.modl import cuts_at, modl_partition
 from sqlbn.encoding.profile import ColumnProfile, Weights, warn_left_out
 from sqlbn.encoding.value_classes import (
     Array,
+    ColumnInformation,
     Labelled,
     PartCounts,
     ValueClasses,
-    Variable,
     numeric_counts,
     variable_of,
 )
@@ -133,7 +133,7 @@ class Learned:
     """
 
     books: list[Codebook] = field(default_factory=list)
-    left_out: list[Variable] = field(default_factory=list)
+    left_out: list[ColumnInformation] = field(default_factory=list)
     counts: dict[str, Array] = field(default_factory=dict)
     elementary: dict[str, int] = field(default_factory=dict)
     coarse: dict[str, int] = field(default_factory=dict)

@@ -64,7 +64,7 @@ class PartCounts:
 
 
 @dataclass(frozen=True)
-class Variable:
+class ColumnInformation:
     """A column before the class: rows, parts, and what these cost.
 
     `elementary` is the number of cells that an optimisation started from, None where there was
@@ -104,7 +104,7 @@ class Variable:
             self.used,
         )
 
-    def or_left_out(self) -> Variable:
+    def or_left_out(self) -> ColumnInformation:
         """One part, not used, where the parts tell nothing."""
         if self.level > 0:
             return self
@@ -117,7 +117,7 @@ def variable_of(
     n_categories: int,
     elementary: int | None = None,
     used: bool = True,
-) -> Variable:
+) -> ColumnInformation:
     """What the parts of a codebook tell; `n_categories` counts values, missing included."""
     parts = max(book.n_values, 1)
     total = counts.by_class()
@@ -132,7 +132,7 @@ def variable_of(
     # One part is the null model itself; the sum over parts may differ in its last digit.
     cost = null if parts == 1 else always + prior + counts.cost(parts)
     missing = 0.0 if book.missing is None else float(counts.by_part(parts)[book.missing])
-    return Variable(
+    return ColumnInformation(
         book.name, book.kind, rows - missing, missing, parts, cost, null, elementary, used
     )
 

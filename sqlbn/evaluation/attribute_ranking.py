@@ -19,7 +19,7 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule
-from sqlbn.search.contest import Contest, Verdict
+from sqlbn.search.contest import Contest, ContestResult
 from sqlbn.search.dependence import Measures
 
 # Blocks that are copied out of the data at first; where they do not settle it, all rows are read.
@@ -160,7 +160,7 @@ class _Round:
         )
 
 
-def _decide(measures: Measures, contest: Contest, is_all: bool) -> Verdict | None:
+def _decide(measures: Measures, contest: Contest, is_all: bool) -> ContestResult | None:
     """Look at larger and larger samples; None where the last leaves it open and is not all."""
     d = contest.n_candidates
     families = [(i, d) for i in range(d)]

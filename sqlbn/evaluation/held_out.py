@@ -18,7 +18,7 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError, SqlbnWarning, opt
 from sqlbn.evaluation.metrics import (
     Evaluation,
-    Ranking,
+    RankingSums,
     from_sums,
     kept,
     rank,
@@ -61,16 +61,16 @@ def evaluate_source(
     dialect = workspace.session.row_engine.dialect
     scorer = spec.scorer(workspace.prefix, source.columns, dialect=dialect)
     with (
-        _judged(workspace.session, scorer, source, weight_sql) as judged,
+        _labelled_scores(workspace.session, scorer, source, weight_sql) as labelled,
         workspace.session.row_engine.joins_as_written(),
     ):
         return _evaluation(
-            workspace.session, spec.class_names, judged, weight_unit, ranking, positive
+            workspace.session, spec.class_names, labelled, weight_unit, ranking, positive
         )
 
 
-def require_judged(result: Evaluation, target: str) -> None:
-    """An error where there were rows and none could be judged."""
+def require_known_classes(result: Evaluation, target: str) -> None:
+    """An error where there were rows and none of a known class."""
     if result.skipped and not result.rows:
         classes = ", ".join(map(repr, result.classes[:5]))
         raise ColumnError(
@@ -80,7 +80,9 @@ def require_judged(result: Evaluation, target: str) -> None:
 
 
 @contextmanager
-def _judged(session: Session, scorer: Scorer, source: Source, weight: str | None) -> Iterator[str]:
+def _labelled_scores(
+    session: Session, scorer: Scorer, source: Source, weight: str | None
+) -> Iterator[str]:
     """A query for the rows with their classes, weights and scores."""
     if session.row_engine.keeps_order and is_large(scorer, session.limits):
         items = truth_items(scorer, weight)
@@ -93,7 +95,7 @@ def _judged(session: Session, scorer: Scorer, source: Source, weight: str | None
 def _evaluation(
     session: Session,
     classes: tuple[str, ...],
-    judged: str,
+    labelled: str,
     weight_unit: int,
     ranking: bool,
     positive: str | None,
@@ -101,13 +103,13 @@ def _evaluation(
     """Rows are scored once; into a scratch file where more than one query needs the scores."""
     n, started, dialect = len(classes), time.perf_counter(), session.row_engine.dialect
     if not ranking and n <= _CLASSES_AT_ONCE:
-        sums = session.row_engine.rows(losses_sql(n, judged, dialect))
+        sums = session.row_engine.rows(losses_sql(n, labelled, dialect))
         return from_sums(classes, sums, time.perf_counter() - started, positive)
-    with kept(session, rankable_sql(n, judged, dialect) if ranking else judged) as relation:
+    with kept(session, rankable_sql(n, labelled, dialect) if ranking else labelled) as relation:
         sums = session.row_engine.rows(losses_sql(n, select_sql(relation), dialect))
         result = from_sums(classes, sums, time.perf_counter() - started, positive)
         if ranking and positive is not None and positive not in classes:
-            result.ranking = Ranking()
+            result.ranking = RankingSums()
         elif ranking:
             started = time.perf_counter()
             code = classes.index(positive) if positive is not None else None

@@ -30,14 +30,14 @@ def ranked_classes(n_classes: int, positive: int | None = None) -> Sequence[int]
     return [positive]
 
 
-def rankable_sql(n_classes: int, judged: str, dialect: Dialect = DUCKDB) -> str:
+def rankable_sql(n_classes: int, labelled: str, dialect: Dialect = DUCKDB) -> str:
     """The rows of `judged_sql` with what `ranking_sql` needs."""
     if n_classes <= 2:
-        return judged
+        return labelled
     return render(
-        "evaluate/judged_odds",
+        "evaluate/labelled_odds",
         names=NAMES,
-        judged=judged,
+        labelled=labelled,
         kept=dialect.without([NAMES.second]),
         top=dialect.greatest([f"{NAMES.score}{j}" for j in range(n_classes)]),
         others=added([_below_sql(j) for j in range(n_classes)]),
@@ -91,7 +91,7 @@ RANKINGS = ("auc", "aoprc")
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankingSums:
     """The figures of rows of this weight; without weight there are none, and both are NaN.
 
     `auc` is the probability that a row of a class has a higher P(class) than one of another class
@@ -104,14 +104,14 @@ class Ranking:
     aoprc: float = math.nan
 
 
-def pooled_rankings(parts: Sequence[Ranking]) -> Ranking:
+def pooled_rankings(parts: Sequence[RankingSums]) -> RankingSums:
     """The mean of the parts that have figures, by their weight: scores of two models are not of
     one scale, so their rows are not ordered together."""
     known = [part for part in parts if part.weight]
     if len(known) <= 1:
-        return known[0] if known else Ranking()
+        return known[0] if known else RankingSums()
     weight = math.fsum(part.weight for part in known)
-    return Ranking(
+    return RankingSums(
         weight,
         math.fsum(part.weight * part.auc for part in known) / weight,
         math.fsum(part.weight * part.aoprc for part in known) / weight,
@@ -121,7 +121,7 @@ def pooled_rankings(parts: Sequence[Ranking]) -> Ranking:
 @contextmanager
 def kept(session: Session, sql: str) -> Iterator[str]:
     """The rows of a query, to be read once a class: a scratch file, for there may be many."""
-    found = session.row_engine.persist(sql, "judged", session.memory_bytes)
+    found = session.row_engine.persist(sql, "scored", session.memory_bytes)
     try:
         yield found.relation
     finally:
@@ -135,7 +135,7 @@ def rank(
     weight: float,
     weight_unit: int,
     positive: int | None = None,
-) -> Ranking:
+) -> RankingSums:
     """The figures of rows that `rankable_sql` has given; `weight` is that of all of them."""
     aucs, aoprcs = [], []
     total = int(weight * weight_unit)
@@ -148,8 +148,8 @@ def rank(
             aucs.append((2 * own * other - mixed) / (2 * own * other))
             aoprcs.append((own * PRECISION_UNIT - precision) / (own * PRECISION_UNIT))
     if not aucs:
-        return Ranking()
-    return Ranking(weight, math.fsum(aucs) / len(aucs), math.fsum(aoprcs) / len(aoprcs))
+        return RankingSums()
+    return RankingSums(weight, math.fsum(aucs) / len(aucs), math.fsum(aoprcs) / len(aoprcs))
 
 
 @dataclass
@@ -188,7 +188,7 @@ class Evaluation:
     rows: int = 0
     skipped: int = 0
     positive: str | None = None
-    ranking: Ranking | None = None
+    ranking: RankingSums | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     _sums: Sums = field(default_factory=Sums, repr=False)
 
@@ -224,11 +224,11 @@ class Evaluation:
             "zero_one": (total - correct) / total,
             "log_loss": self._sums.log_loss / total,
             "brier": self._sums.brier / total,
-            "mcc": matthews(self._judged_confusion()),
+            "mcc": matthews(self._labelled_confusion()),
             "accuracy": correct / total,
         }
 
-    def _judged_confusion(self) -> list[list[float]]:
+    def _labelled_confusion(self) -> list[list[float]]:
         """Of more than two classes the positive one against the rest, where there is one."""
         if self.positive not in self.classes or len(self.classes) <= 2:
             return self.confusion

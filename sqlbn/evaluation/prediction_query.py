@@ -9,7 +9,7 @@ from sqlbn.data import Source
 from sqlbn.data.relation import ROW
 from sqlbn.encoding.codebook import BookTables
 from sqlbn.engines.dialects import DUCKDB
-from sqlbn.engines.sql import identifier
+from sqlbn.engines.sql import identifier, select_sql
 from sqlbn.errors import opt
 from sqlbn.evaluation.held_out import check_input
 from sqlbn.kinds.compiler import Scorer, prediction_sql
@@ -65,11 +65,10 @@ def scoring_statement(
     if in_order:
         return in_places(prediction_sql(scorer, source.in_places(columns)), order, hidden)
     sql = prediction_sql(scorer, f"({source.select(', '.join(map(identifier, columns)))})")
-    sorting = f" ORDER BY {', '.join(order)}" if order else ""
-    return f"SELECT {scorer.dialect.without(hidden)} FROM ({sql}){sorting}"
+    return select_sql(f"({sql})", scorer.dialect.without(hidden), order=", ".join(order) or None)
 
 
 def in_places(sql: str, order: Sequence[str] = (), hidden: Sequence[str] = ()) -> str:
     """Rows that have their place in `ROW`, sorted by some columns and then by that."""
     left_out, sorting = ", ".join([ROW, *hidden]), ", ".join([*order, ROW])
-    return f"SELECT * EXCLUDE ({left_out}) FROM ({sql}) ORDER BY {sorting}"
+    return select_sql(f"({sql})", f"* EXCLUDE ({left_out})", order=sorting)

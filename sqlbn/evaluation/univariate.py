@@ -18,7 +18,7 @@ from sqlbn.encoding.codebook import (
 )
 from sqlbn.encoding.preparing import Prepared, look
 from sqlbn.encoding.preparing import prepare as prepare_columns
-from sqlbn.encoding.value_classes import PartCounts, Variable, variable_of
+from sqlbn.encoding.value_classes import ColumnInformation, PartCounts, variable_of
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import literals
 from sqlbn.engines.workspace import Workspace
@@ -138,13 +138,13 @@ def _labels(workspace: Workspace, books: Sequence[Codebook]) -> dict[tuple[str, 
     return {(name, int(code)): label for name, code, label in found}
 
 
-def _variables_table(variables: Sequence[Variable], workspace: Workspace) -> pa.Table:
+def _variables_table(variables: Sequence[ColumnInformation], workspace: Workspace) -> pa.Table:
     write_variables(workspace, variables)
     return workspace.session.arrow(workspace.select("variables"))
 
 
 def _profile_table(
-    variables: Sequence[Variable],
+    variables: Sequence[ColumnInformation],
     counts: dict[str, PartCounts],
     labels: dict[tuple[str, int], str | None],
     classes: pa.Table,

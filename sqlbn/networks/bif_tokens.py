@@ -37,7 +37,7 @@ _RESERVED = {
 
 
 @dataclass(frozen=True)
-class Token:
+class BifToken:
     """A word, a quoted name (`quoted`), a sign; at the end of the file an empty sign."""
 
     text: str
@@ -69,7 +69,7 @@ class Tokens:
         self._at, self._line = 0, 1
         self.next = self._scan()
 
-    def take(self) -> Token:
+    def take(self) -> BifToken:
         """The token in view; the one after it comes into view."""
         taken, self.next = self.next, self._scan()
         return taken
@@ -108,7 +108,7 @@ class Tokens:
         self._line += self._text.count("\n", self._at, end)
         self._at = end
 
-    def _scan(self) -> Token:
+    def _scan(self) -> BifToken:
         self._start, self._start_line = self._at, self._line
         while self._at < len(self._text):
             found = _TOKEN.match(self._text, self._at)
@@ -118,10 +118,10 @@ class Tokens:
             line, kind = self._line, str(found.lastgroup)
             self._pass(found.end())
             if kind == "quoted":
-                return Token(_ESCAPED.sub(r"\1", found[0][1:-1]), line, kind)
+                return BifToken(_ESCAPED.sub(r"\1", found[0][1:-1]), line, kind)
             if kind != "gap":
-                return Token(found[0], line, kind)
-        return Token("", self._line, "sign")
+                return BifToken(found[0], line, kind)
+        return BifToken("", self._line, "sign")
 
 
 def written(name: str) -> str:

@@ -22,7 +22,7 @@ from sqlbn.errors import NoRowsError, OptionError, opt
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.networks.likelihood import coded_rows
 from sqlbn.pipeline import Pattern, fit_with_loo
-from sqlbn.search.decisions import Change, Decision, Graph, Log, Task
+from sqlbn.search.decisions import ArcChange, Decision, Graph, Log, Task
 from sqlbn.search.methods import FoundNetwork, entropy
 from sqlbn.search.search_options import SearchOptions
 from sqlbn.search.window import FollowedGraph
@@ -122,7 +122,7 @@ class Following:
         names = [book.name for book in spec.books]
         for _, child, action, above, *told in workspace.read("decisions", order=("step",)):
             parent = None if above is None else names.index(above)
-            change = Change(action, names.index(child), parent)
+            change = ArcChange(action, names.index(child), parent)
             self._log.decisions.append(Decision(change, *told))
         self._log.rows_read = int(spec.meta["structure_rows"])
         coded = [self._codes(self._rows_of(path)) for path, _ in self._kept]
@@ -154,7 +154,7 @@ class Following:
         graph = Graph(len(spec.books))
         for child, parents in enumerate(spec.parents):
             for parent in parents:
-                graph.apply(Change("add", child, parent))
+                graph.apply(ArcChange("add", child, parent))
         return graph
 
     def _codes(self, source: Source) -> Array:
@@ -203,7 +203,7 @@ class Following:
             sum(map(len, graph.parents)),
         )
 
-    def _told(self, change: Change) -> str:
+    def _told(self, change: ArcChange) -> str:
         assert self._first is not None
         assert change.parent is not None
         books = self._first[1].books

@@ -10,12 +10,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlbn.engines.output_files import check_folder, replacing
 from sqlbn.errors import OptionError
-from sqlbn.networks.network import Network
 from sqlbn.text import printable
+
+if TYPE_CHECKING:
+    from sqlbn.networks.network import Network
 
 _FORMATS = (".svg", ".png")
 # Width by height of a picture that is easy to look at.

@@ -44,7 +44,7 @@ class Estimates:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ContestResult:
     """The winners, and how sure that is."""
 
     winners: tuple[int, ...]
@@ -92,15 +92,15 @@ class Contest:
         """What the looks so far have cost."""
         return self._spent * self._comparisons
 
-    def check(self, n: int, estimates: Estimates, exhausted: bool = False) -> Verdict | None:
+    def check(self, n: int, estimates: Estimates, exhausted: bool = False) -> ContestResult | None:
         """The verdict of n rows, or None where more are needed."""
         self.checks += 1
         self.next_look = 1.0
         delta = self._delta(estimates)
         self._spent += delta
-        living = np.flatnonzero(self.alive)
+        alive = np.flatnonzero(self.alive)
         # Stable: of equals the one that was named first.
-        ranked = living[np.argsort(-estimates.means[living], kind="stable")]
+        ranked = alive[np.argsort(-estimates.means[alive], kind="stable")]
         winners, rest = ranked[: self.choose], ranked[self.choose :]
         if not len(rest):
             return self._verdict(winners, "bound", n, np.inf, 0.0)
@@ -176,8 +176,8 @@ class Contest:
 
     def _verdict(
         self, winners: Array, reason: Reason, n: int, margin: float, worst: float
-    ) -> Verdict:
-        return Verdict(
+    ) -> ContestResult:
+        return ContestResult(
             tuple(int(w) for w in winners),
             reason,
             self.n_candidates,

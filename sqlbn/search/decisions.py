@@ -12,14 +12,14 @@ import numpy.typing as npt
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.workspace import Workspace
 from sqlbn.search.bounds import Rule
-from sqlbn.search.contest import Verdict
+from sqlbn.search.contest import ContestResult
 from sqlbn.search.tallies import Move, Tally
 
 Action = Literal["add", "delete", "reverse", "none"]
 
 
 @dataclass(frozen=True)
-class Change:
+class ArcChange:
     """One step of a search: an arc between two variables, or that nothing changes."""
 
     action: Action
@@ -31,8 +31,8 @@ class Graph:
     """Variables 0..d-1 with their parents in the order in which they came.
 
     >>> graph = Graph(3)
-    >>> graph.apply(Change("add", 1, 0))
-    >>> graph.apply(Change("add", 2, 1))
+    >>> graph.apply(ArcChange("add", 1, 0))
+    >>> graph.apply(ArcChange("add", 2, 1))
     >>> graph.makes_cycle(child=0, parent=2), graph.makes_cycle(child=2, parent=0)
     (True, False)
     """
@@ -59,7 +59,7 @@ class Graph:
         others = [p for p in self.parents[child] if p != parent]
         return not self._above[others, parent].any()
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: ArcChange) -> None:
         """Make a change; that it leaves no cycle is for the caller to see to."""
         child, parent = change.child, change.parent
         if change.action == "none":
@@ -133,14 +133,14 @@ class ArcLimits:
         """Whether the arc between two variables may come or go once more."""
         return self._changes.get(frozenset((one, other)), 0) < self._max_changes
 
-    def changed(self, change: Change) -> None:
+    def changed(self, change: ArcChange) -> None:
         """Take note of a change."""
         if change.parent is not None:
             pair = frozenset((change.child, change.parent))
             self._changes[pair] = self._changes.get(pair, 0) + 1
 
 
-def changes_of(graph: Graph, limits: ArcLimits) -> Iterator[Change]:
+def changes_of(graph: Graph, limits: ArcLimits) -> Iterator[ArcChange]:
     """Every arc that may be added, deleted or reversed without a cycle, always in this order."""
     for child in range(len(graph)):
         parents = graph.parents[child]
@@ -149,15 +149,15 @@ def changes_of(graph: Graph, limits: ArcLimits) -> Iterator[Change]:
                 continue
             if other not in parents:
                 if not graph.makes_cycle(child, other) and limits.fits(child, (*parents, other)):
-                    yield Change("add", child, other)
+                    yield ArcChange("add", child, other)
                 continue
-            yield Change("delete", child, other)
+            yield ArcChange("delete", child, other)
             turned = (*graph.parents[other], child)
             if graph.can_reverse(child, other) and limits.fits(other, turned):
-                yield Change("reverse", child, other)
+                yield ArcChange("reverse", child, other)
 
 
-def new_parents(graph: Graph, change: Change) -> dict[int, tuple[int, ...]]:
+def new_parents(graph: Graph, change: ArcChange) -> dict[int, tuple[int, ...]]:
     """The variables whose parents a change touches, with what they would be, sorted."""
     child, parent = change.child, change.parent
     assert parent is not None
@@ -177,7 +177,7 @@ TABLE = "decisions"
 class Decision:
     """One step of a search."""
 
-    change: Change
+    change: ArcChange
     candidates: int
     rows: int
     rows_read: int
@@ -188,7 +188,7 @@ class Decision:
     reason: str
 
     @staticmethod
-    def of(change: Change, verdict: Verdict, rows_read: int) -> Decision:
+    def of(change: ArcChange, verdict: ContestResult, rows_read: int) -> Decision:
         """What a contest decided when so many rows had been read in all."""
         return Decision(
             change,

@@ -19,8 +19,8 @@ from sqlbn.engines.sql import render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule
-from sqlbn.search.contest import UNSEEN_FACTOR, Contest, Estimates, Verdict
-from sqlbn.search.decisions import Change, Decision, Log
+from sqlbn.search.contest import UNSEEN_FACTOR, Contest, ContestResult, Estimates
+from sqlbn.search.decisions import ArcChange, Decision, Log
 from sqlbn.structure.information import Matrix, joint_mi, pair_cmi, pair_families, single_families
 from sqlbn.structure.shape import Structure
 
@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Told:
+class Measured:
     """What two variables tell of each other, and how much a row's value may vary.
 
     `observed` is the value as a fit on all rows has it, rounded; `bias` what the rows that filled
@@ -42,7 +42,7 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Cells:
+class FilledCells:
     """The filled cells of a family, and for each the counts of its margins.
 
     The first two variables are those compared; the margins are with what is given (the class, or
@@ -56,7 +56,7 @@ class Cells:
     filled: tuple[int, int, int]
 
     @staticmethod
-    def of_array(counts: Array) -> tuple[Cells, tuple[Array, ...]]:
+    def of_array(counts: Array) -> tuple[FilledCells, tuple[Array, ...]]:
         """Those of an array first x second x given, and where in it they are."""
         places = np.nonzero(counts)
         x, z, g = places
@@ -66,10 +66,10 @@ class Cells:
             int(np.count_nonzero(second)),
             int(np.count_nonzero(given)),
         )
-        return Cells(counts[places], first[x, g], second[z, g], given[g], filled), places
+        return FilledCells(counts[places], first[x, g], second[z, g], given[g], filled), places
 
     @staticmethod
-    def of_codes(n: Array, x: Array, z: Array, g: Array) -> Cells:
+    def of_codes(n: Array, x: Array, z: Array, g: Array) -> FilledCells:
         """Those of a table that is too large for an array, cell by cell."""
         margins, filled = [], []
         for codes in ((x, g), (z, g), (g,)):
@@ -77,7 +77,7 @@ class Cells:
             sums = np.bincount(at.reshape(-1), weights=n)
             margins.append(sums[at.reshape(-1)])
             filled.append(len(sums))
-        return Cells(n, margins[0], margins[1], margins[2], (filled[0], filled[1], filled[2]))
+        return FilledCells(n, margins[0], margins[1], margins[2], (filled[0], filled[1], filled[2]))
 
     @property
     def values(self) -> Array:
@@ -88,7 +88,7 @@ class Cells:
         found: Array = n + given - (first + second)
         return found
 
-    def told(self, observed: float) -> Told:
+    def measured(self, observed: float) -> Measured:
         """Deviation, range and bias around an observed value."""
         n, values, total = self.n.astype(float), self.values, float(self.n.sum())
         mean = float(n @ values) / total
@@ -98,7 +98,7 @@ class Cells:
         variance += math.log(total) ** 2 / total if total > 1 else 1.0
         smallest = min(float((n / self.first).min()), float((n / self.second).min()))
         free = len(n) - self.filled[0] - self.filled[1] + self.filled[2]
-        return Told(
+        return Measured(
             observed,
             math.sqrt(variance),
             2 * math.log(UNSEEN_FACTOR / smallest),
@@ -112,10 +112,10 @@ class _Level:
     def __init__(self, rows: Encoded) -> None:
         self.rows, limits = rows, rows.limits
         self.sums: dict[Family, float] = {}
-        self.told: dict[Family, Told] = {}
+        self.measured: dict[Family, Measured] = {}
         self.tables: dict[Family, Array] = {}
         self.standard: dict[Family, Array] = {}
-        self.singles: dict[Family, tuple[Cells, tuple[Array, ...] | None]] = {}
+        self.singles: dict[Family, tuple[FilledCells, tuple[Array, ...] | None]] = {}
         self._room = limits.paired_cells
         self.most_standard = limits.paired_cells // limits.paired_rows
 
@@ -171,7 +171,7 @@ class Measures:
     def need(self, level: int, families: Iterable[Family]) -> None:
         """Count these at a level, but for those that were."""
         at = self._at(level)
-        missing = [f for f in dict.fromkeys(families) if f not in at.told]
+        missing = [f for f in dict.fromkeys(families) if f not in at.measured]
         if not missing:
             return
         self.rows_read += at.rows.rows
@@ -180,9 +180,9 @@ class Measures:
             self._count(at, single_families(self._d))
             for attribute in range(self._d):
                 self._tell_single(at, (attribute, self._class))
-        self._count(at, [f for f in missing if f not in at.told])
+        self._count(at, [f for f in missing if f not in at.measured])
         for family in missing:
-            found = (level, at.told[family].observed)
+            found = (level, at.measured[family].observed)
             self._latest[family] = max(found, self._latest.get(family, found))
         self._advance()
 
@@ -191,9 +191,9 @@ class Measures:
         for family, counts in dense_tables(self._session, at.rows, blocks):
             at.sums[family] = n_log_n(counts)
             if len(family) == 2:
-                at.singles[family] = Cells.of_array(counts[:, :, None])
+                at.singles[family] = FilledCells.of_array(counts[:, :, None])
             elif len(family) == 3:
-                cells, places = Cells.of_array(counts)
+                cells, places = FilledCells.of_array(counts)
                 self._tell(at, family, cells)
                 at.keep(family, counts.shape, places, cells.values)
         for block in blocks:
@@ -216,21 +216,21 @@ class Measures:
         codes = [found[name].astype(np.int64) for name in names]
         if len(family) == 2:
             nothing = np.zeros_like(codes[0])
-            at.singles[family] = Cells.of_codes(found["n"], codes[0], codes[1], nothing), None
+            at.singles[family] = FilledCells.of_codes(found["n"], codes[0], codes[1], nothing), None
         elif len(family) == 3:
-            self._tell(at, family, Cells.of_codes(found["n"], codes[0], codes[1], codes[2]))
+            self._tell(at, family, FilledCells.of_codes(found["n"], codes[0], codes[1], codes[2]))
 
-    def _tell(self, at: _Level, family: Family, cells: Cells) -> None:
+    def _tell(self, at: _Level, family: Family, cells: FilledCells) -> None:
         (i, j, y), sums = family, at.sums
         total = float(at.rows.rows)
         cmi = pair_cmi(sums[family], sums[i, y], sums[j, y], sums[(y,)], total)
-        at.told[family] = cells.told(cmi)
+        at.measured[family] = cells.measured(cmi)
 
     def _tell_single(self, at: _Level, family: Family) -> None:
         (i, y), sums = family, at.sums
         cells, places = at.singles.pop(family)
         mi = joint_mi(sums[family], sums[(i,)], sums[(y,)], float(at.rows.rows))
-        at.told[family] = cells.told(mi)
+        at.measured[family] = cells.measured(mi)
         if places is not None:
             shape = (at.rows.cards[i], at.rows.cards[y], 1)
             at.keep(family, shape, places, cells.values)
@@ -243,15 +243,15 @@ class Measures:
 
     def estimates(self, level: int, families: Sequence[Family]) -> Estimates:
         """What a level says of candidates; nothing of those that were not counted there."""
-        at, nothing = self._at(level), Told(0.0, 0.0, 0.0, 0.0)
-        told = [at.told.get(f, nothing) for f in families]
-        observed = np.array([t.observed for t in told])
+        at, nothing = self._at(level), Measured(0.0, 0.0, 0.0, 0.0)
+        found = [at.measured.get(f, nothing) for f in families]
+        observed = np.array([t.observed for t in found])
         return Estimates(
             means=observed,
-            deviations=np.array([t.deviation for t in told]),
+            deviations=np.array([t.deviation for t in found]),
             observed=observed,
-            slack=np.array([t.bias for t in told]),
-            ranges=np.array([t.spread for t in told]),
+            slack=np.array([t.bias for t in found]),
+            ranges=np.array([t.spread for t in found]),
             correlation=lambda one, others: self._correlation(at, families, one, others),
         )
 
@@ -331,7 +331,7 @@ class Race:
         strongest = sorted(self.families, key=lambda f: -measures.latest(f))
         return [*alive, *strongest[: 2 * places]]
 
-    def look(self, measures: Measures) -> Verdict | None:
+    def look(self, measures: Measures) -> ContestResult | None:
         """The verdict of the present level; None where it goes on at the next."""
         level = self.level
         verdict = self.contest.check(
@@ -384,7 +384,7 @@ def decide_parents(k: int, measures: Measures, order: Sequence[int], rule: Rule)
             if verdict is not None:
                 parent = race.links[verdict.winners[0]][1]
                 decisions[i].append(
-                    Decision.of(Change("add", i, parent), verdict, measures.rows_read)
+                    Decision.of(ArcChange("add", i, parent), verdict, measures.rows_read)
                 )
                 parents[i].append(parent)
                 next_race(i)
@@ -413,7 +413,7 @@ def decide_tree(measures: Measures, order: Sequence[int], rule: Rule) -> Decided
                 verdict = race.look(measures)
         new, old = links[verdict.winners[0] if verdict is not None else 0]
         if verdict is not None:
-            decisions.append(Decision.of(Change("add", new, old), verdict, measures.rows_read))
+            decisions.append(Decision.of(ArcChange("add", new, old), verdict, measures.rows_read))
         parents[new] = (old,)
         inside.append(new)
     return Decided(Structure(tuple(order), tuple(parents)), tuple(decisions))

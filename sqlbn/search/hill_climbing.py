@@ -19,8 +19,8 @@ from sqlbn.counts.cover import Family, cells_of
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.search.decisions import (
+    ArcChange,
     ArcLimits,
-    Change,
     Decision,
     Graph,
     Log,
@@ -126,7 +126,7 @@ def hgc(
         asked = [pair for touched in wanted.values() for pair in touched.items()]
         scores.count([*present.items(), *asked], lambda: None)
         log.rows_read += rows
-        best, gain, second = Change("none", 0), 0.0, 0.0
+        best, gain, second = ArcChange("none", 0), 0.0, 0.0
         for change in changes:
             value = sum(scores(i, p) - scores(i, present[i]) for i, p in wanted[change].items())
             # A later change must be better by more than rounding: ties go to the first.

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.search.blocks import RowStream
-from sqlbn.search.contest import Contest, Estimates, Verdict
-from sqlbn.search.decisions import Change, Decision, Graph, Log, Task, changes_of
+from sqlbn.search.contest import Contest, ContestResult, Estimates
+from sqlbn.search.decisions import ArcChange, Decision, Graph, Log, Task, changes_of
 from sqlbn.search.tallies import (
     Move,
     Tally,
@@ -46,7 +46,7 @@ class _Step:
     """All changes of one step. A change is one move, a reversal two of different variables."""
 
     def __init__(self, task: Task, graph: Graph) -> None:
-        self.changes: list[Change] = []
+        self.changes: list[ArcChange] = []
         self._parts: list[list[tuple[int, Move]]] = []
         moves: dict[int, dict[Move, None]] = {}
         most_cells = task.most_cells(len(graph) ** 2)
@@ -64,15 +64,15 @@ class _Step:
         ]
         self._limits = task.tuning
         self._contest = Contest(len(self.changes) + 1, task.rule)
-        self._living = len(self.changes) + 1
+        self._n_alive = len(self.changes) + 1
         self._first, self._second = self._places()
         self.n, self._next_look = 0, 0.0
 
-    def change(self, candidate: int) -> Change:
+    def change(self, candidate: int) -> ArcChange:
         """What a candidate stands for; the last one changes nothing."""
-        return self.changes[candidate] if candidate < len(self.changes) else Change("none", 0)
+        return self.changes[candidate] if candidate < len(self.changes) else ArcChange("none", 0)
 
-    def look(self, block: Array, rows: int) -> Verdict | None:
+    def look(self, block: Array, rows: int) -> ContestResult | None:
         """Count a block; the verdict if there is one."""
         self._let_go()
         for tally in self._tallies:
@@ -89,9 +89,9 @@ class _Step:
     def _let_go(self) -> None:
         """No longer count what no living change needs."""
         alive = self._contest.alive
-        if self._living == int(alive.sum()):
+        if self._n_alive == int(alive.sum()):
             return
-        self._living = int(alive.sum())
+        self._n_alive = int(alive.sum())
         needed = {part for at in np.flatnonzero(alive[:-1]) for part in self._parts[at]}
         for tally in self._tallies:
             wanted = np.array([(tally.child, m) in needed for m in tally.moves], bool)
@@ -188,7 +188,7 @@ def _cells(task: Task, graph: Graph, child: int, move: Move) -> int:
     return task.cells(child, parents if move.removes else (*parents, move.parent))
 
 
-def _parts_of(change: Change) -> list[tuple[int, Move]]:
+def _parts_of(change: ArcChange) -> list[tuple[int, Move]]:
     assert change.parent is not None
     if change.action == "add":
         return [(change.child, Move(change.parent))]

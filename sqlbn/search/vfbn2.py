@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.search.blocks import RowStream
-from sqlbn.search.contest import Contest, Estimates, Verdict
-from sqlbn.search.decisions import Change, Decision, Graph, Log, Task
+from sqlbn.search.contest import Contest, ContestResult, Estimates
+from sqlbn.search.decisions import ArcChange, Decision, Graph, Log, Task
 from sqlbn.search.tallies import (
     Move,
     Tally,
@@ -52,7 +52,7 @@ class _Search:
         self.contest.drop(np.array(gone, int))
         return not (gone and dropped)
 
-    def look(self, block: Array, rows: int) -> Verdict | None:
+    def look(self, block: Array, rows: int) -> ContestResult | None:
         """Count a block; the verdict if there is one."""
         self._let_go()
         self.tally.add(block)
@@ -73,12 +73,12 @@ class _Search:
             self.tally.keep(wanted)
             self._numbers = self._numbers[wanted]
 
-    def change(self, candidate: int) -> Change:
+    def change(self, candidate: int) -> ArcChange:
         """What a candidate stands for."""
         if candidate == self.none:
-            return Change("none", self.tally.child)
+            return ArcChange("none", self.tally.child)
         move = self._moves[candidate]
-        return Change("delete" if move.removes else "add", self.tally.child, move.parent)
+        return ArcChange("delete" if move.removes else "add", self.tally.child, move.parent)
 
 
 def _spread(found: Estimates, numbers: Array, n: int) -> Estimates:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from sqlbn.search.bounds import Rule, error
 from sqlbn.search.contest import Estimates
-from sqlbn.search.decisions import Change, Decision, Graph, Task
+from sqlbn.search.decisions import ArcChange, Decision, Graph, Task
 from sqlbn.search.tallies import Move, Tally
 from sqlbn.search.vfbn2 import moves_of
 
@@ -136,7 +136,7 @@ class FollowedGraph:
                 return None
         move = tally.moves[best]
         return Decision(
-            Change("delete" if move.removes else "add", child, move.parent),
+            ArcChange("delete" if move.removes else "add", child, move.parent),
             len(tally.moves) + 1,
             self.rows,
             rows_read,

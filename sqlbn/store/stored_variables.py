@@ -9,14 +9,14 @@ import numpy as np
 
 from sqlbn.encoding.categories import category_numbers
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.encoding.value_classes import PartCounts, Variable, variable_of
+from sqlbn.encoding.value_classes import ColumnInformation, PartCounts, variable_of
 from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
 
 
 def variables_of(
     workspace: Workspace, books: Sequence[Codebook], n_classes: int, elementary: Mapping[str, int]
-) -> list[Variable]:
+) -> list[ColumnInformation]:
     """What the attributes say about the class one by one, by the workspace's margins."""
     counts = _single_margins(workspace, len(books), n_classes)
     numbers = category_numbers(workspace)
@@ -26,7 +26,7 @@ def variables_of(
     ]
 
 
-def write_variables(workspace: Workspace, variables: Sequence[Variable]) -> None:
+def write_variables(workspace: Workspace, variables: Sequence[ColumnInformation]) -> None:
     """The workspace's `variables`, in this order."""
     workspace.fill("variables", [v.row for v in variables])
 

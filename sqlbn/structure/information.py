@@ -22,7 +22,7 @@ DECIMALS = 12
 class Information:
     """MI of each attribute with the class; CMI of each pair given it, where pairs were counted.
 
-    `told[i, j]`, where it was asked for, is what X_i says of the class beyond X_j: I(X_i; Y | X_j).
+    `beyond[i, j]`, where asked for, is what X_i says of the class beyond X_j: I(X_i; Y | X_j).
     `gains` are those of links between attributes in a score of networks, where a learner has one;
     `names` are the attributes, for learners that are told of some by name.
     """
@@ -30,7 +30,7 @@ class Information:
     mi: Matrix
     cmi: Matrix | None
     gains: Matrix | None = None
-    told: Matrix | None = None
+    beyond: Matrix | None = None
     names: tuple[str, ...] = ()
 
     @property
@@ -39,7 +39,7 @@ class Information:
         return sorted(range(len(self.mi)), key=lambda i: (-self.mi[i], i))
 
 
-class Sums(Protocol):
+class CountSums(Protocol):
     """Sums over the cells of families: of n ln n and, for the score `bayes`, of ln Gamma."""
 
     @property
@@ -94,9 +94,9 @@ def information(sums: Mapping[Family, float], d: int, total: float) -> Informati
         return Information(_nonnegative(mi), _nonnegative(cmi))
     for i, j in pairs:
         bare[i, j] = bare[j, i] = sums[(i, j)]
-    told = (joint + alone[None, :] - (bare + with_class[None, :])) / total
-    np.fill_diagonal(told, 0.0)
-    return Information(_nonnegative(mi), _nonnegative(cmi), told=_nonnegative(told))
+    beyond = (joint + alone[None, :] - (bare + with_class[None, :])) / total
+    np.fill_diagonal(beyond, 0.0)
+    return Information(_nonnegative(mi), _nonnegative(cmi), beyond=_nonnegative(beyond))
 
 
 def joint_mi(with_class: float, alone: float, of_class: float, total: float) -> float:

@@ -43,8 +43,8 @@ def gain_sums(info: Information) -> list[float]:
     suggests, of I(X_i; (Y, X_j)) less what X_j alone tells of X_i, is MI_i + CMI_ij: large for two
     copies of a column, also of noise, which say nothing of the class.
     """
-    assert info.told is not None
-    return [round(math.fsum(row), DECIMALS) for row in info.told.tolist()]
+    assert info.beyond is not None
+    return [round(math.fsum(row), DECIMALS) for row in info.beyond.tolist()]
 
 
 def best_super_parent(info: Information) -> int:

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from sqlbn.options.catalogue import checked
 from sqlbn.structure.information import (
     DECIMALS,
+    CountSums,
     Family,
     Information,
     Matrix,
-    Sums,
     information,
     pair_families,
     rounded,
@@ -165,7 +165,7 @@ def score_gains(
     return rounded(gains)
 
 
-def information_for(sums: Sums, score: Score | None = None) -> Information:
+def information_for(sums: CountSums, score: Score | None = None) -> Information:
     """MI; CMI where there are pairs; the gains of links where a score asks for them."""
     info = information(sums.n_log_n, len(sums.cards) - 1, sums.total)
     if score is None or info.cmi is None:

@@ -67,7 +67,7 @@ class TermRule(ABC):
         """The terms where no count says anything: attributes in the order of the columns."""
         d = len(names)
         nothing = np.zeros((d, d))
-        info = Information(np.zeros(d), nothing, told=nothing, names=tuple(names))
+        info = Information(np.zeros(d), nothing, beyond=nothing, names=tuple(names))
         return self.shape(info, names, 0 if self.by_rows and d else None).terms
 
 

@@ -15,7 +15,7 @@ from sqlbn.encoding.discretise.log_factorials import (
 from sqlbn.encoding.discretise.modl import cuts_at, elementary_cells, modl_partition
 from sqlbn.encoding.discretise.modl_groups import cheapest_groups, exact_groups, modl_groups
 from sqlbn.encoding.discretise.ordered import (
-    Cells,
+    OrderedCells,
     cheapest_runs,
     distinct_neighbours,
     exact_runs,
@@ -122,7 +122,7 @@ def test_only_the_absence_of_a_value_may_be_informative() -> None:
 def test_post_optimisation_alone_is_mostly_optimal_and_never_worse(seed: int) -> None:
     cells = ordered_cells(seed)
     prior = interval_prior(int(cells.sum()))
-    own = Cells(cells)
+    own = OrderedCells(cells)
     start = np.arange(len(cells) + 1)
     bounds, cost = post_optimised(own, start, prior)
     assert cost <= own.partition_cost(start) + float(prior(np.array([len(cells)]))[0]) + 1e-9
@@ -149,7 +149,7 @@ def test_large_inputs_beat_the_greedy_merge(n: int, n_classes: int, rows: int) -
 def test_reduced_search_is_close_to_the_optimum() -> None:
     for seed in range(3):
         cells = wave(1100, 3, 4, seed)
-        own, prior = Cells(cells), interval_prior(int(cells.sum()))
+        own, prior = OrderedCells(cells), interval_prior(int(cells.sum()))
         _, exact = exact_runs(own, prior)
         _, found = cheapest_runs(own, prior)
         assert exact - 1e-6 <= found <= exact + 3
@@ -163,7 +163,7 @@ def test_more_intervals_than_the_exact_search_has_cells() -> None:
 
 
 def test_merging_down_keeps_to_its_number() -> None:
-    own = Cells(wave(800, 3, 2, 0))
+    own = OrderedCells(wave(800, 3, 2, 0))
     bounds, _ = merged_down(own, 100, interval_prior(1600))
     assert len(bounds) == 101
     assert (bounds[0], bounds[-1]) == (0, 800)

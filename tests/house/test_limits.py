@@ -117,7 +117,7 @@ def _patched(tree: ast.AST) -> Iterator[str]:
 
 
 # Patches of constants that are there yet; lower it whenever there are fewer, and never raise it.
-MOST_PATCHED = 47
+MOST_PATCHED = 41
 
 
 def test_what_counts_as_a_number() -> None:

@@ -25,7 +25,7 @@ from sqlbn.engines.limits import Limits
 from sqlbn.errors import OptionError
 from sqlbn.report import sql_text as explain
 from sqlbn.search.blocks import Samples
-from sqlbn.search.dependence import Cells, Measures
+from sqlbn.search.dependence import FilledCells, Measures
 
 TARGET = "y"
 REASONS = {"bound", "tie", "exhausted"}
@@ -116,7 +116,7 @@ def test_a_family_too_large_for_an_array_is_told_of_alike() -> None:
         assert (
             found.correlation(1, np.array([0, 2]))[0] == -1.0 < found.correlation(1, np.array([2]))
         )
-    expected = Cells.of_array(counts)[0].told(float(found.observed[0]))
+    expected = FilledCells.of_array(counts)[0].measured(float(found.observed[0]))
     assert found.ranges is not None
     assert (found.deviations[0], found.ranges[0], found.slack[0]) == pytest.approx(
         (expected.deviation, expected.spread, expected.bias)

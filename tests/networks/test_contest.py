@@ -18,7 +18,7 @@ from sqlbn.search.bounds import (
     error,
     rows_needed,
 )
-from sqlbn.search.contest import Contest, Estimates, Verdict
+from sqlbn.search.contest import Contest, ContestResult, Estimates
 
 bounds = st.sampled_from(["normal", "hoeffding"])
 deltas = st.floats(1e-12, 0.4)
@@ -206,7 +206,7 @@ def race(
     rng: np.random.Generator,
     looks: int,
     independent: bool = False,
-) -> tuple[Verdict, np.ndarray]:
+) -> tuple[ContestResult, np.ndarray]:
     """Feed blocks of rows until there is a verdict; a row's values are uniform around the means."""
     b, width = len(true), sigma * math.sqrt(12)
     sums, n, block = np.zeros(b), 0, contest.rule.block

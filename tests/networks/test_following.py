@@ -16,7 +16,7 @@ import sqlbn
 from sqlbn.cli.main import app
 from sqlbn.errors import SqlbnError
 from sqlbn.search.bounds import Rule
-from sqlbn.search.decisions import ArcLimits, Change, Graph, Task
+from sqlbn.search.decisions import ArcChange, ArcLimits, Graph, Task
 from sqlbn.search.window import FollowedGraph
 
 CARDS = (3, 2, 3, 2)
@@ -111,7 +111,7 @@ def test_counts_of_a_window_are_those_of_its_rows() -> None:
         block[1] = block[0] % 2  # something to be found
     rule, limits = Rule("normal", 0.01, 200, 1e-3), ArcLimits(CARDS, 2, 1000, None, 10**9)
     graph = Graph(3)
-    graph.apply(Change("add", 2, 0))
+    graph.apply(ArcChange("add", 2, 0))
     followed = FollowedGraph(Task(CARDS, (3,), rule, limits, 10**8), graph)
     for at, block in enumerate(blocks):
         followed.add(block)

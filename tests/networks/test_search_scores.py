@@ -11,8 +11,8 @@ from random_tables import examples
 from search_cases import Codes, code_tables, encoded, random_codes, sets_of
 
 from sqlbn.search.decisions import (
+    ArcChange,
     ArcLimits,
-    Change,
     Graph,
     Log,
     changes_of,
@@ -152,7 +152,7 @@ def test_graph_knows_its_cycles(d: int, seed: int) -> None:
         order = graph.order()
         assert sorted(order) == list(range(d))
         assert all(order.index(p) < order.index(v) for v in range(d) for p in graph.parents[v])
-    graph.apply(Change("none", 0))
+    graph.apply(ArcChange("none", 0))
 
 
 def test_random_codes_are_hostile() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.encoding.discretise.log_factorials import Floats
-from sqlbn.encoding.discretise.ordered import Cells, Ints, distinct_neighbours
+from sqlbn.encoding.discretise.ordered import Ints, OrderedCells, distinct_neighbours
 
 _LOG2_3 = math.log2(3)
 
@@ -30,7 +30,7 @@ def mdl_partition(counts: npt.ArrayLike) -> Ints:
     if array.ndim != 2:
         raise ValueError(f"counts must have two axes, value and class, not {array.ndim}")
     distinct = distinct_neighbours(array)
-    below = Cells(array.astype(np.float64)).below.take(distinct, axis=1)
+    below = OrderedCells(array.astype(np.float64)).below.take(distinct, axis=1)
     found = []
     waiting = [(0, below.shape[1] - 1)]
     while waiting:

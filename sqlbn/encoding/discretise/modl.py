@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from sqlbn.encoding.discretise.log_factorials import Floats, log_binomial
 from sqlbn.encoding.discretise.ordered import (
-    Cells,
     Counts,
     Ints,
+    OrderedCells,
     cheapest_runs,
     distinct_neighbours,
     run_cost,
@@ -74,7 +74,7 @@ def _compared(cells: Counts, absent: Counts | None, rows: float, null_cost: floa
         return log_binomial(rows + others, others)
 
     distinct = distinct_neighbours(cells)
-    runs, cost = cheapest_runs(Cells(cells).regrouped(distinct), prior)
+    runs, cost = cheapest_runs(OrderedCells(cells).regrouped(distinct), prior)
     cost += math.log(rows)
     if absent is not None:
         cost += float(run_cost(absent.T)[0])

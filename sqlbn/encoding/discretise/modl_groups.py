@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from sqlbn.encoding.discretise.log_factorials import Floats, log_partitions
 from sqlbn.encoding.discretise.ordered import (
-    Cells,
     Counts,
     Ints,
+    OrderedCells,
     cheapest_runs,
     run_cost,
     whole_where_possible,
@@ -249,7 +249,7 @@ class _Search:
         saved, labels = -np.inf, None
         for share in self.weights / self.weights.sum(axis=0):
             order = np.lexsort((share, state.labels))
-            cells = Cells(self.profiles[:, order].T)
+            cells = OrderedCells(self.profiles[:, order].T)
             at, cost = cells.best_splits(ends - sizes, ends)
             gain = (single - cost).round(12)
             g = int(gain.argmax())
@@ -359,7 +359,7 @@ def _grouped(profiles: Counts, priors: Floats) -> tuple[Ints, float]:
         def prior(groups: Ints) -> Floats:
             return np.asarray(priors[np.minimum(groups, len(priors)) - 1])
 
-        bounds, cost = cheapest_runs(Cells(profiles), prior)
+        bounds, cost = cheapest_runs(OrderedCells(profiles), prior)
         return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)), cost
     if len(profiles) <= EXACT_PROFILES:
         return exact_groups(profiles, priors)

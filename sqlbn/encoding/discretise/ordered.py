@@ -1,6 +1,6 @@
 """The cheapest partition of ordered cells into runs: reduce, solve exactly, post-optimise.
 
-1. Cells are merged bottom-up, many non-neighbouring pairs in a vectorised round, until few
+1. OrderedCells are merged bottom-up, many non-neighbouring pairs in a vectorised round, until few
    hundred remain.
 2. The partition of those is optimal, by dynamic programming over all numbers of runs.
 3. Bounds are then improved on the original cells: a bound moved (merge-split), a run cut, two
@@ -46,7 +46,7 @@ def run_cost(counts: Counts) -> Floats:
     return np.asarray(prior - log_factorial(counts).sum(axis=0))
 
 
-class Cells:
+class OrderedCells:
     """Ordered cells by their running totals, so that any run of cells costs one subtraction."""
 
     def __init__(self, counts: Counts) -> None:
@@ -87,9 +87,9 @@ class Cells:
             where[some] = at[hits[first]]
         return where, best
 
-    def regrouped(self, bounds: Ints) -> Cells:
+    def regrouped(self, bounds: Ints) -> OrderedCells:
         """Coarser cells, the runs between the bounds."""
-        coarse = Cells.__new__(Cells)
+        coarse = OrderedCells.__new__(OrderedCells)
         coarse.n_cells = len(bounds) - 1
         coarse.below = self.below.take(bounds, axis=1)
         return coarse
@@ -119,7 +119,7 @@ _SHARE_A_ROUND = 0.5
 _MOST_ROUNDS = 8
 
 
-def cheapest_runs(cells: Cells, prior: Prior) -> tuple[Ints, float]:
+def cheapest_runs(cells: OrderedCells, prior: Prior) -> tuple[Ints, float]:
     """Bounds of the runs (0 and the number of cells included) and their cost, prior included."""
     if cells.n_cells <= EXACT_CELLS:
         return exact_runs(cells, prior)
@@ -140,7 +140,7 @@ def cheapest_runs(cells: Cells, prior: Prior) -> tuple[Ints, float]:
     return best, least
 
 
-def merged_down(cells: Cells, most: int, prior: Prior) -> tuple[Ints, Ints]:
+def merged_down(cells: OrderedCells, most: int, prior: Prior) -> tuple[Ints, Ints]:
     """Bounds of `most` runs from merging neighbours whose union costs least more.
 
     Second come those of the cheapest partition met on the way, prior included.
@@ -179,7 +179,7 @@ def _cheap_pairs(rise: Floats, most: int) -> Ints:
     return np.sort(ranked[: max(1, min(cheap, most))])
 
 
-def exact_runs(cells: Cells, prior: Prior) -> tuple[Ints, float]:
+def exact_runs(cells: OrderedCells, prior: Prior) -> tuple[Ints, float]:
     """The optimum by dynamic programming: quadratic in the cells for each number of runs."""
     n = cells.n_cells
     ends, starts = np.tril_indices(n + 1, -1)
@@ -211,7 +211,7 @@ def _least_of_any_number(run: Floats) -> float:
     return float(least[-1])
 
 
-def post_optimised(cells: Cells, bounds: Ints, prior: Prior) -> tuple[Ints, float]:
+def post_optimised(cells: OrderedCells, bounds: Ints, prior: Prior) -> tuple[Ints, float]:
     """Bounds that no single move improves, from those given; never costlier than they are."""
     search = _Moves(cells, prior)
     cost = search.total(bounds)
@@ -231,7 +231,7 @@ def post_optimised(cells: Cells, bounds: Ints, prior: Prior) -> tuple[Ints, floa
 class _Moves:
     """Moves around a partition; the best cut of a run is remembered for when it comes again."""
 
-    def __init__(self, cells: Cells, prior: Prior) -> None:
+    def __init__(self, cells: OrderedCells, prior: Prior) -> None:
         self.cells, self.prior = cells, prior
         self.known: dict[tuple[int, int], tuple[int, float]] = {}
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.cover import Family
-from sqlbn.counts.subsets import Cells, SubsetCounts
+from sqlbn.counts.subsets import SeenCells, SubsetCounts
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.packing import key_type
 from sqlbn.engines.workspace import Workspace
@@ -96,8 +96,7 @@ def turns(
 class Averaged:
     """Counts of all sets of the kept attributes, and the weights of those that take turns.
 
-    `min_count` is that of subsumption resolution; None is without. With `neutral` an unseen value
-    is left out.
+    `min_count` is that of subsumption resolution; None is without.
     """
 
     n: int
@@ -106,18 +105,17 @@ class Averaged:
     kept: tuple[int, ...]
     weights: dict[Family, float] | None
     class_counts: tuple[float, ...]
-    m: float
-    neutral: bool
+    smoothing: Smoothing
 
     def turns(self) -> tuple[tuple[Family, ...], tuple[float, ...]]:
         """The super parents and their weights."""
         return turns(self.kept, self.n, self.weights)
 
-    def seen(self, subset: Family) -> Cells:
+    def seen(self, subset: Family) -> SeenCells:
         """The values of a super parent that were seen; those of the empty one are all rows."""
         if subset:
             return self.counts.seen(subset)
-        return Cells(np.zeros((1, 0), np.int64), np.array([self.class_counts], float))
+        return SeenCells(np.zeros((1, 0), np.int64), np.array([self.class_counts], float))
 
     def super_parents(self) -> SuperParents:
         """The super parents under the keys of prediction; what implies what is not yet known."""
@@ -129,7 +127,7 @@ class Averaged:
             weights=weights,
             radices=tuple(card + 1 + drops for card in cards),
             drops=drops,
-            neutral=self.neutral,
+            neutral=self.smoothing.is_neutral,
             implied=((),) * len(cards),
             n_seen=0,
         )

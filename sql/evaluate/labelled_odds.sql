@@ -11,6 +11,6 @@ FROM (
     SELECT
       *,
       CASE {{ names.highest }} {% for j in classes %}WHEN {{ names.score }}{{ j }} THEN {{ j }} {% endfor %}END AS {{ names.best }}
-    FROM (SELECT *, {{ top }} AS {{ names.highest }} FROM ({{ judged }}))
+    FROM (SELECT *, {{ top }} AS {{ names.highest }} FROM ({{ labelled }}))
   )
 )
