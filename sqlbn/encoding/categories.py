@@ -16,6 +16,7 @@ from sqlbn.encoding.discretise.modl_groups import modl_groups
 from sqlbn.encoding.profile import Weights
 from sqlbn.encoding.value_classes import Array, ColumnInformation, Labelled, PartCounts, variable_of
 from sqlbn.engines.dialects import DUCKDB, Dialect
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.sql import (
     identifier,
     literals,
@@ -223,7 +224,7 @@ def _grouped(rows: Labelled, book: Codebook, counted: str) -> tuple[Grouped, Arr
     found = rows.session.arrays(render("encode/numbered_values", counted=counted))
     counts = rows.zeros(int(n_values) + bool(some_missing), rows.n_classes)
     counts[found["place"], found["class"]] = found["n"]
-    group = _groups_of(counts[: int(n_values)])
+    group = _groups_of(counts[: int(n_values)], rows.session.limits)
     n_groups = int(group.max(initial=-1)) + 1
     parts = rows.zeros(n_groups + bool(some_missing), rows.n_classes)
     np.add.at(parts, group, counts[: int(n_values)])
@@ -236,11 +237,11 @@ def _grouped(rows: Labelled, book: Codebook, counted: str) -> tuple[Grouped, Arr
     return Grouped(variable.or_left_out(), parts), group
 
 
-def _groups_of(counts: Array) -> Array:
+def _groups_of(counts: Array, limits: Limits) -> Array:
     """The group of each value, numbered as they first occur."""
     if len(counts) == 0:
         return np.zeros(0, np.int64)
-    return np.asarray(modl_groups(counts).group)
+    return np.asarray(modl_groups(counts, limits).group)
 
 
 def _by_value(rows: Labelled, statement: str, group: Array) -> pa.Table | None:

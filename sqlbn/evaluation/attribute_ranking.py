@@ -22,9 +22,6 @@ from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Contest, ContestResult
 from sqlbn.search.dependence import Measures
 
-# Blocks that are copied out of the data at first; where they do not settle it, all rows are read.
-_FIRST_BLOCKS = 32
-
 
 @dataclass(frozen=True)
 class Ranked:
@@ -90,10 +87,11 @@ def _sample(
     session: Session, source: Source, rows: int, options: FitOptions, rule: Rule | None
 ) -> Source | None:
     """The first random rows of the data; None where all are read at once."""
-    if rule is None or source.row_key is None or 2 * _FIRST_BLOCKS * rule.block >= rows:
+    blocks = session.limits.ranking_blocks
+    if rule is None or source.row_key is None or 2 * blocks * rule.block >= rows:
         return None
     shuffle = shuffle_sql(source.row_key, session.settings.seed, session.row_engine.dialect)
-    limit = math.ceil(WORD * _FIRST_BLOCKS * rule.block / rows)
+    limit = math.ceil(WORD * blocks * rule.block / rows)
     drawn = source.with_numbers.filtered(f"{shuffle} < {limit}")
     return staged(session, drawn, options.columns_of(source))
 
