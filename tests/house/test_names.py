@@ -45,8 +45,8 @@ LEFT = {
     # Spark's launcher writes to the terminal: this keeps it silent.
     "_silent_launch": "engines",
 }
-# Public classes that occur twice, and where: the list may only become shorter.
-TWICE = {"Listed", "Part", "Token"}
+# Public classes that occur twice: the list may only become shorter.
+TWICE = {"Listed", "Part"}
 
 
 def modules(root: Path) -> Iterator[Path]:
