@@ -467,8 +467,6 @@ META: tuple[MetaKey, ...] = (
     MetaKey("dialect", "text", "dialect of the SQL in the store"),
     MetaKey("name", "text", "name of the model"),
     MetaKey("version", "whole", "how often a model of this name was written"),
-    MetaKey("created_at", "text", "time of the fit", required=True),
-    MetaKey("updated_at", "text", "time of the last update, forget or merge"),
     MetaKey("learner", "learner", "name of the learner", required=True),
     MetaKey("options", "object", "options of learner and encoding", required=True),
     MetaKey("target", "text", "column of the class; empty: none", required=True),
@@ -486,6 +484,8 @@ META: tuple[MetaKey, ...] = (
     MetaKey("files", "list", "the files whose rows are in the model, and their bytes"),
     MetaKey("rows", "whole", "training rows", required=True),
     MetaKey("rows_skipped", "whole", "rows without a class or a weight", required=True),
+    MetaKey("created_at", "text", "time of the fit", required=True),
+    MetaKey("updated_at", "text", "time of the last update, forget or merge"),
     MetaKey("seconds", "object", "seconds of every stage"),
     MetaKey("elementary", "object", "attributes with too many values for the optimisation: cells"),
     MetaKey("selected_k", "whole", "parents at most that leave-one-out chose; of ande its n"),
@@ -509,7 +509,6 @@ PREDICT = "rows with their `prediction` and `p_<class>`; tbl: a table, view, fil
 
 # What the names of the tables that `predict` joins begin with.
 PREDICTING = "predict_"
-HELPERS = tuple(t.name for t in TABLES if t.helper)
 REQUIRED = tuple(t.name for t in TABLES if t.required)
 
 

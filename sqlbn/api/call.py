@@ -16,6 +16,7 @@ from sqlbn.engines import Session, Settings
 from sqlbn.engines.model_database import interrupt_engines as interrupt_engines
 from sqlbn.engines.progress import ConsoleProgress, Progress
 from sqlbn.engines.scratch import sweep as sweep
+from sqlbn.engines.session import start_session
 from sqlbn.errors import OptionError, opt
 from sqlbn.learners import Learner
 from sqlbn.learners.fit_options import ROWS, FitOptions, fit_options
@@ -142,20 +143,11 @@ def told_by(quiet: bool, progress: Progress | None) -> Progress:
     return progress or (Progress() if quiet else ConsoleProgress())
 
 
-def _opened(settings: Settings, progress: Progress) -> Session:
-    """An engine; starting Spark takes long enough to be told."""
-    if settings.engine == "duckdb":
-        return Session(settings)
-    where = settings.master or ("the session" if settings.session is not None else "local")
-    with progress.stage("start", f"starting Spark ({where})"):
-        return Session(settings)
-
-
 @contextmanager
 def started(settings: Settings, progress: Progress, *data: Any) -> Iterator[Session]:
     """An engine for the length of a call; files that are not there are named before it starts."""
     check_there(settings, *data)
-    with _opened(settings, progress) as session:
+    with start_session(settings, progress) as session:
         yield session
 
 
@@ -163,7 +155,7 @@ def started(settings: Settings, progress: Progress, *data: Any) -> Iterator[Sess
 def kept(settings: Settings, progress: Progress, *data: Any) -> Iterator[Session]:
     """An engine that a model takes over; closed where none is made."""
     check_there(settings, *data)
-    session = _opened(settings, progress)
+    session = start_session(settings, progress)
     try:
         yield session
     except BaseException:

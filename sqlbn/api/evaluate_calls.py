@@ -12,6 +12,7 @@ from sqlbn.api.frames import with_target
 from sqlbn.data.csv_types import Trained
 from sqlbn.data.opening import is_nothing
 from sqlbn.errors import OptionError, SqlbnWarning, opt
+from sqlbn.evaluation.auto_encoding import learn
 from sqlbn.evaluation.cross_validation import Point, cross_validate, learning_curves
 from sqlbn.evaluation.held_out import evaluate_source, require_known_classes
 from sqlbn.evaluation.metrics import (
@@ -24,7 +25,6 @@ from sqlbn.evaluation.metrics import (
 from sqlbn.learners.registry import learner_options
 from sqlbn.options.catalogue import STREAM_LEARNER
 from sqlbn.options.lists import as_list, names_in, split_list
-from sqlbn.pipeline import learn
 from sqlbn.updates.stream import Stream, StreamBatch, StreamOptions, warn_of_drift
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from sqlbn.api.call import (
 from sqlbn.api.frames import with_target
 from sqlbn.api.model import Model
 from sqlbn.errors import OptionError, opt
-from sqlbn.pipeline import learn
+from sqlbn.evaluation.auto_encoding import learn
 from sqlbn.store import open_store
 from sqlbn.store.saving import as_folder
 from sqlbn.store.spec import read_spec

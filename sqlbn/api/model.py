@@ -20,7 +20,7 @@ from sqlbn.evaluation.held_out import evaluate_source, require_known_classes
 from sqlbn.evaluation.metrics import Evaluation, asked_class, positive_class
 from sqlbn.evaluation.prediction_query import in_places, ordering, scorable, scoring_statement
 from sqlbn.kinds.compiler import probabilities_sql
-from sqlbn.kinds.steps import is_large, scored_in_steps
+from sqlbn.kinds.product.product_query import is_large, scored_in_steps
 from sqlbn.kinds.unseen import Unseen, count_unseen
 from sqlbn.learners.fit_options import checked_rows
 from sqlbn.store import open_store
@@ -251,7 +251,7 @@ class Model:
         source, hidden = scorable(self._spec, source, exclude)
         order = ordering(source, order_by)
         scorer = self._spec.scorer(self._workspace.prefix, source.columns, row_engine.dialect)
-        self._unseen = count_unseen(session, self._spec, scorer, source)
+        self._unseen = count_unseen(session, self._spec.books, scorer, source)
         if strict:
             self._unseen.refuse()
         if row_engine.keeps_order and is_large(scorer, session.limits):

@@ -29,6 +29,7 @@ from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.errors import OptionError, SqlbnWarning
 from sqlbn.learners.fit_options import checked_rows
+from sqlbn.learners.searched import Vfbn2
 from sqlbn.networks.following import FollowedBlock, Following
 from sqlbn.networks.inference import posterior
 from sqlbn.networks.likelihood import Likelihood, model_likelihood, network_likelihood
@@ -147,19 +148,18 @@ def follow(
     named = NO_CLASS if target is None else target
     settings, chosen = split_options(named, "vfbn2", _fit_keywords(options))
     settings.require_order("network follow")
-    searching = chosen.make_learner().searching
-    assert searching is not None
-    if window < searching.options.block_rows:
-        raise OptionError(
-            f"give at least a block, {searching.options.block_rows} rows", window=window
-        )
+    learner = chosen.make_learner()
+    assert isinstance(learner, Vfbn2)
+    search = learner.search
+    if window < search.block_rows:
+        raise OptionError(f"give at least a block, {search.block_rows} rows", window=window)
     with kept(settings, progress, data) as session:
         if place is not None:
             place.check(session, progress)
         source = open_for_fit(session, data, chosen)
         if place is not None:
             place.check_source(source)
-        following = Following(session, source, chosen, searching.options, window, progress)
+        following = Following(session, source, chosen, search, window, progress)
         found = list(following.run())
         workspace, spec = following.model()
         if place is not None:

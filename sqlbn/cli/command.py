@@ -22,7 +22,8 @@ import typer.main
 from sqlbn.cli.endings import reporting
 from sqlbn.cli.output import STATE
 from sqlbn.cli.parents_file import read_parents
-from sqlbn.options.catalogue import ADDED, COMMANDS
+from sqlbn.options.catalogue import ADDED
+from sqlbn.options.command_options import COMMANDS
 from sqlbn.options.lists import listed, pairs_in
 from sqlbn.options.option import GROUPS, Option
 

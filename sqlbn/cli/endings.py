@@ -40,6 +40,8 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
                     sys.stdout.flush()
                     return found
                 except (SqlbnError, OSError, MemoryError) as error:
+                    if STATE.traceback:
+                        _add_statement(error)
                     if STATE.traceback or isinstance(error, BrokenPipeError):
                         raise
                     print(f"sqlbn: {printable(_line(error))}", file=sys.stderr)
@@ -50,6 +52,13 @@ def reporting(command: Callable[P, R]) -> Callable[P, R]:
             _say_interrupted()
 
     return guarded
+
+
+def _add_statement(error: BaseException) -> None:
+    """Let the traceback end with the statement that failed, where one did."""
+    sql = error.sql if isinstance(error, SqlbnError) else None
+    if sql is not None:
+        error.add_note(f"the statement:\n{printable(sql, keep=chr(10))}")
 
 
 def _check_values(options: Mapping[str, object]) -> None:

@@ -16,7 +16,7 @@ from sqlbn.cli.command import made
 from sqlbn.cli.endings import end_on_signals, leave_quietly
 from sqlbn.cli.output import STATE, echo
 from sqlbn.errors import SqlbnWarning
-from sqlbn.options.catalogue import COMMAND_GROUPS, COMMANDS
+from sqlbn.options.command_options import COMMAND_GROUPS, COMMANDS
 from sqlbn.text import printable
 
 # The library's error of a wrong use, which it does not name.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sqlbn.options.catalogue import flag_of
+from sqlbn.options.command_options import flag_of
 from sqlbn.text import json_text, printable
 
 if TYPE_CHECKING:

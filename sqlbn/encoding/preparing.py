@@ -31,6 +31,32 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+class ColumnOptions(Protocol):
+    """What the options of a fit say of columns: which are used, and how they are cut."""
+
+    @property
+    def target(self) -> str:
+        """The column to predict."""
+
+    @property
+    def weight(self) -> str | None:
+        """The column of weights, if there is one."""
+
+    @property
+    def weight_kind(self) -> str | None:
+        """What a weight means, where that is said."""
+
+    @property
+    def discretisation(self) -> Discretisation:
+        """How columns become parts."""
+
+    def candidates(self, source: Source) -> list[str]:
+        """The columns that may be attributes."""
+
+    def choices(self, source: Source) -> Choices:
+        """What is said about kinds of columns."""
+
+
 @dataclass(frozen=True)
 class Training:
     """The rows that are trained on, and what was left out of them."""
@@ -132,32 +158,6 @@ def _present(source: Source, column: str, dialect: Dialect) -> str:
     is_float = type_group(source.columns[column]) == "float"
     not_nan = f" AND NOT {dialect.is_nan(name)}" if is_float else ""
     return f"{name} IS NOT NULL{not_nan}"
-
-
-class ColumnOptions(Protocol):
-    """What the options of a fit say of columns and rows."""
-
-    @property
-    def target(self) -> str:
-        """The class."""
-
-    @property
-    def weight(self) -> str | None:
-        """The column of weights."""
-
-    @property
-    def weight_kind(self) -> str | None:
-        """What these are: frequencies or importances."""
-
-    @property
-    def discretisation(self) -> Discretisation:
-        """How columns become parts."""
-
-    def candidates(self, source: Source) -> list[str]:
-        """The columns that may be attributes."""
-
-    def choices(self, source: Source) -> Choices:
-        """What the user says about some of them."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class StatementFile(StatementLog):
             self._stream = sys.stderr if path == "-" else Path(path).open("a", encoding="utf-8")  # noqa: SIM115
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise OptionError(f"--sql {path}: cannot be written: {reason}") from error
+            raise OptionError(f"cannot be written: {reason}", sql_log=path) from error
 
     def begin(self, statement: Statement) -> None:
         stage = f" · {statement.stage}" if statement.stage else ""

@@ -61,6 +61,17 @@ class Workspace:
         finally:
             self.session.unregister(view)
 
+    def all_columns(self) -> dict[str, list[str]]:
+        """All tables, by name, with the names of their columns."""
+        found: dict[str, list[str]] = {}
+        for table, column in self.session.rows(
+            "SELECT table_name, column_name FROM duckdb_columns() "
+            f"WHERE database_name = {literal(MODEL_CATALOG)} "
+            f"AND schema_name = {literal(self.schema)} ORDER BY table_name, column_index"
+        ):
+            found.setdefault(table, []).append(column)
+        return found
+
     def columns(self, name: str) -> dict[str, str]:
         """The columns of a table and their types."""
         return dict(self.session.columns(self.table(name)))

@@ -17,7 +17,7 @@ from sqlbn.data.relation import staged
 from sqlbn.data.sampling import shuffle_sql
 from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.encoding.learn_codebooks import Discretisation, candidates
+from sqlbn.encoding.learn_codebooks import AUTO, Discretisation, candidates
 from sqlbn.encoding.preparing import Looked, look
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
@@ -25,9 +25,8 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnWarning
 from sqlbn.kinds.losses import Loss
-from sqlbn.learners.base import checked_loss
 from sqlbn.learners.fit_options import FitOptions
-from sqlbn.pipeline import learn_judged, loss_of
+from sqlbn.pipeline import Pattern, fit_with_loo, try_encoding
 from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.information import DECIMALS
 
@@ -207,11 +206,24 @@ class Candidate:
     warned: tuple[str, ...]
 
 
+def learn(
+    session: Session,
+    source: Source,
+    options: FitOptions,
+    progress: Progress,
+    pattern: Pattern | None = None,
+) -> tuple[Workspace, ModelSpec]:
+    """A model of the source, as tables in the engine; in the best encoding where none is named."""
+    if options.method == AUTO and pattern is None:
+        return learn_best(session, source, options, progress)
+    return fit_with_loo(session, source, options, progress, pattern)[:2]
+
+
 def learn_best(
     session: Session, source: Source, options: FitOptions, progress: Progress
 ) -> tuple[Workspace, ModelSpec]:
     """The model in the encoding with the smallest loss; its table `encodings` tells of all."""
-    loss = checked_loss(options.loss or "rmse")
+    loss = options.make_learner().kind.loss
     chosen = candidates(options.encodings)
     if source.row_key is None or not source.rescannable:
         source = staged(session, source, options.columns_of(source))
@@ -239,7 +251,7 @@ def _tried(field: Field, chosen: Sequence[Discretisation], progress: Progress) -
         with progress.stage("encodings", f"trying {encoding}"), warnings.catch_warnings():
             warnings.simplefilter("ignore", SqlbnWarning)
             asked = _with(field.options, encoding)
-            books, value = loss_of(field.session, field.looked, asked, field.loss)
+            books, value = try_encoding(field.session, field.looked, asked, field.loss)
         trials.append(field.trial(encoding, books, value))
         _tell(trials[-1], field.loss, progress)
     return sorted(trials, key=lambda t: chosen.index(t.encoding))
@@ -285,13 +297,13 @@ def _fitted(
 ) -> Candidate:
     """A model in one encoding, with its loss; one that was tried on these rows has it already."""
     known = [t for t in trials if (t.encoding, t.rows) == (encoding, field.looked.training.rows)]
-    is_free = field.options.make_learner().selection is not None
+    is_free = field.options.make_learner().kind.selection is not None
     with (
         progress.stage("encodings", f"fitting {encoding}"),
         warnings.catch_warnings(record=True) as told,
     ):
         warnings.simplefilter("always")
-        workspace, spec, value = learn_judged(
+        workspace, spec, value = fit_with_loo(
             field.session,
             field.source,
             _with(field.options, encoding),

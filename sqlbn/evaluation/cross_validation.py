@@ -16,11 +16,11 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.row_engine import Numbering, Persisted
 from sqlbn.engines.sql import RESERVED, identifier, render, select_sql
 from sqlbn.errors import OptionError, opt
+from sqlbn.evaluation.auto_encoding import learn
 from sqlbn.evaluation.held_out import evaluate_source
 from sqlbn.evaluation.metrics import Evaluation, pooled, positive_of_rows, without_nan
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.learners.registry import learner_names, takes
-from sqlbn.pipeline import learn
 
 if TYPE_CHECKING:
     import pyarrow as pa

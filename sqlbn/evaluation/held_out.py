@@ -30,7 +30,7 @@ from sqlbn.kinds.compiler import (
     losses_sql,
     truth_items,
 )
-from sqlbn.kinds.steps import is_large, scored_in_steps
+from sqlbn.kinds.product.product_query import is_large, scored_in_steps
 from sqlbn.store.spec import ModelSpec
 
 
@@ -116,7 +116,7 @@ def _evaluation(
 
 def rescannable(session: Session, spec: ModelSpec, source: Source) -> Source:
     """A source that can be read as often as scoring wants: twice where equal rows are one."""
-    if (spec.supers is None and spec.collected is None) or source.rescannable:
+    if source.rescannable or not spec.scoring.reads_twice:
         return source
     return staged(session, source, list(source.columns))
 

@@ -16,8 +16,7 @@ from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import added
 from sqlbn.engines.sql import NAMES, literal, render
 from sqlbn.errors import OptionError, opt
-from sqlbn.kinds.compiler import TIE
-from sqlbn.kinds.losses import against_rest, matthews
+from sqlbn.kinds.losses import TIE, against_rest, matthews
 from sqlbn.learners.fit_options import FitOptions
 
 # Precisions are added up as whole numbers of these parts, so that the order does not matter.

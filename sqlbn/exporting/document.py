@@ -33,72 +33,15 @@ key = key * radix + code. `l_0, l_1, …` are a table's columns of classes.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from sqlbn import __version__
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.workspace import Workspace
-from sqlbn.exporting.script import listed_categories, table_of
-from sqlbn.kinds.average.superparents import SUPER_TABLE, SuperParents, implied_table
-from sqlbn.kinds.collection.collected import START_TABLE, Collected
-from sqlbn.kinds.compiler import TIE, Scorer, chains_of
+from sqlbn.exporting.script import listed_categories
+from sqlbn.kinds.losses import TIE
 from sqlbn.store.spec import ModelSpec
-
-
-def collection_scores(workspace: Workspace, scorer: Scorer, collected: Collected) -> dict[str, Any]:
-    """Turns, blocks and tables of a collection."""
-    groups: dict[str, list[tuple[int, ...]]] = {}
-    for factor in sorted(scorer.factors, key=lambda f: f.level):
-        if factor.role == "group":
-            groups.setdefault(factor.table, []).append(factor.variables)
-    found: dict[str, Any] = {
-        "slots": list(collected.slots),
-        "guarded": collected.guarded,
-        "start": table_of(workspace, START_TABLE),
-        "turns": [{"attribute": i, "offset": first} for _, i, first in collected.numbered_turns]
-        + [
-            {"attribute": i, "offset": first}
-            for i, first in zip(collected.large, collected.large_offsets, strict=False)
-        ]
-        + _sparse_turns(collected),
-        "tables": [
-            {
-                "blocks": [list(block) for block in blocks],
-                "size": max(collected.keys_of(block) for block in blocks),
-                "table": table_of(workspace, table),
-            }
-            for table, blocks in groups.items()
-        ],
-    }
-    for role, name in (("cell", "cells"), ("parents", "parents")):
-        for factor in scorer.factors:
-            if factor.role == role:
-                found[name] = table_of(workspace, factor.table)
-    return found
-
-
-def _sparse_turns(collected: Collected) -> list[dict[str, Any]]:
-    first = collected.large_offsets[-1]
-    return [
-        {
-            "attribute": None,
-            "offset": first + at,
-            "sparse": {
-                "child": term.child,
-                "parents": list(term.parents),
-                "cells": collected.cell_offsets[at],
-                "parent_keys": collected.parent_offsets[at],
-                "silent": {
-                    str(v): list(collected.ignored[v])
-                    for v in (term.child, *term.parents)
-                    if collected.ignored[v]
-                },
-            },
-        }
-        for at, term in enumerate(collected.sparse)
-    ]
-
 
 VERSION = 2
 
@@ -115,12 +58,6 @@ def document(workspace: Workspace, spec: ModelSpec) -> dict[str, Any]:
     """The model as lists and dictionaries."""
     spec.require_class()
     scorer = spec.scorer(workspace.prefix)
-    if scorer.supers is not None:
-        kind, scores = "average", _average(workspace, scorer, scorer.supers)
-    elif scorer.collected is not None and scorer.collected.n_turns:
-        kind, scores = "collection", collection_scores(workspace, scorer, scorer.collected)
-    else:
-        kind, scores = "product", {"chains": _chains(workspace, scorer)}
     return {
         "format": "sqlbn-model",
         "version": VERSION,
@@ -135,8 +72,8 @@ def document(workspace: Workspace, spec: ModelSpec) -> dict[str, Any]:
             )
         ],
         "attributes": [_attribute(workspace, v, scorer.books[v]) for v in scorer.used],
-        "kind": kind,
-        "scores": scores,
+        "kind": scorer.scoring.name,
+        "scores": scorer.scoring.document(workspace, scorer),
     }
 
 
@@ -156,55 +93,3 @@ def _attribute(workspace: Workspace, position: int, book: Codebook) -> dict[str,
         found["empty"] = list(book.empty)
         return found
     return {**found, "categories": dict(listed_categories(workspace, book.name))}
-
-
-def _chains(workspace: Workspace, scorer: Scorer) -> list[list[dict[str, Any]]]:
-    found = []
-    for chain in chains_of(scorer.factors):
-        tables = []
-        for factor in chain:
-            table = {
-                "attributes": list(factor.variables),
-                "radices": [scorer.books[v].slots for v in factor.variables],
-                "table": table_of(workspace, factor.table),
-            }
-            child = factor.members[0]
-            if factor.role == "parents" and scorer.ignored(child):
-                table["silent"] = {"attribute": child, "codes": list(scorer.ignored(child))}
-            tables.append(table)
-        found.append(tables)
-    return found
-
-
-def _average(workspace: Workspace, scorer: Scorer, supers: SuperParents) -> dict[str, Any]:
-    tables = []
-    for factor in scorer.factors:
-        book = scorer.books[factor.variables[0]]
-        tables.append(
-            {
-                "attributes": list(factor.variables),
-                "sparse": factor.role == "sparse",
-                "share": scorer.smoothing.m / book.n_values,
-                "table": table_of(workspace, factor.table),
-            }
-        )
-    return {
-        "radices": list(supers.radices),
-        "drops": supers.drops,
-        "counting": [supers.n_counting(v) for v in range(len(supers.radices))],
-        "implied": [
-            {"attribute": j, "table": table_of(workspace, implied_table(j))}
-            for j, generals in enumerate(supers.implied)
-            if generals
-        ],
-        "turns": _turns(supers.sets, supers.offsets),
-        "super": table_of(workspace, SUPER_TABLE),
-        "tables": tables,
-    }
-
-
-def _turns(sets: Sequence[Sequence[int]], offsets: Sequence[int]) -> list[dict[str, Any]]:
-    return [
-        {"attributes": list(subset), "offset": offset}
-        for subset, offset in zip(sets, offsets, strict=True)
-    ]

@@ -39,10 +39,9 @@ _DAY = 86_400_000_000
 def pmml_pieces(workspace: Workspace, spec: ModelSpec) -> Iterator[str]:
     """The PMML text, in pieces."""
     spec.require_class()
-    if spec.supers is not None or spec.collected is not None:
-        what = "the mean of many networks" if spec.supers is not None else "a sum over networks"
+    if spec.scoring.mixture:
         raise ExportError(
-            f"PMML has no model that is {what}, as {spec.meta['learner']} is; use "
+            f"PMML has no model that is {spec.scoring.mixture}, as {spec.meta['learner']} is; use "
             f"{opt('format', 'sql')} or "
             "json, or fit nb, tan or kdb"
         )

@@ -18,10 +18,8 @@ from sqlbn.exporting.targets import (
     Target,
     Translator,
 )
-from sqlbn.kinds.average.superparents import SUPER_TABLE, implied_table
-from sqlbn.kinds.collection.collected import START_TABLE
 from sqlbn.kinds.compiler import Scorer, prediction_sql
-from sqlbn.kinds.product.factors import Factor
+from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.store.spec import ModelSpec
 
 # Room for `_implied_1234` and the like behind the model's name.
@@ -82,18 +80,6 @@ def check_columns(carried: Sequence[str], results: Sequence[str], target: Target
             )
         if "\x00" in name:
             raise ExportError(f"the name {name!r} holds a NUL character; rename the column")
-
-
-def table_of(workspace: Workspace, name: str) -> dict[str, Any]:
-    """Columns and rows of a table, by its key."""
-    found = workspace.session.arrow(workspace.select(name, order=("key",)))
-    columns = [list(map(_plain, column.to_pylist())) for column in found.columns]
-    return {"columns": found.column_names, "rows": list(zip(*columns, strict=True))}
-
-
-def _plain(value: Any) -> float | int | None:
-    # Keys past 2^63 are decimals in Arrow.
-    return value if isinstance(value, float | None) else int(value)
 
 
 _CATEGORIES = "predict_categories"
@@ -167,18 +153,13 @@ class Script:
 
     def _tables(self) -> Iterator[tuple[str, str]]:
         """The model's tables under the names that queries have for them, and queries for both."""
-        spec, workspace, scorer = self._spec, self._workspace, self._scorer
+        workspace, scorer = self._workspace, self._scorer
         for factor in _tables_of(scorer.factors):
             yield factor, workspace.select(factor)
-        if spec.supers is not None:
-            yield SUPER_TABLE, workspace.select(SUPER_TABLE)
-            for j, generals in enumerate(spec.supers.implied):
-                if generals:
-                    yield implied_table(j), workspace.select(implied_table(j))
-            yield TURNS_TABLE, _numbers(len(spec.supers.sets))
-        elif spec.collected is not None and spec.collected.n_turns:
-            yield START_TABLE, workspace.select(START_TABLE)
-            yield TURNS_TABLE, _numbers(spec.collected.n_turns)
+        for table in scorer.scoring.tables:
+            yield table, workspace.select(table)
+        if scorer.scoring.n_turns:
+            yield TURNS_TABLE, _numbers(scorer.scoring.n_turns)
         joined = [
             scorer.books[v].name
             for v in scorer.used

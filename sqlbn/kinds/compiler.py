@@ -1,4 +1,4 @@
-"""The scoring compiler: a product of factors becomes one streaming query of joins."""
+"""The scoring compiler: rows of any relation become codes, scores (by the kind), probabilities."""
 
 from __future__ import annotations
 
@@ -15,24 +15,11 @@ from sqlbn.encoding.codebook import (
 )
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import Limits, added
-from sqlbn.engines.packing import packed_sql
-from sqlbn.engines.sql import (
-    NAMES,
-    identifier,
-    literal,
-    render,
-)
-from sqlbn.kinds.average.average_query import averaged_scores
-from sqlbn.kinds.average.superparents import SuperParents
-from sqlbn.kinds.collection.collected import Collected
-from sqlbn.kinds.collection.collection_query import CollectionQuery
+from sqlbn.engines.sql import NAMES, identifier, literal, render
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.joins import BATCH, joined_batch
-from sqlbn.kinds.product.factors import Factor
-
-# Scores closer than this are a tie, and go to the class with the lowest code: the last bits of a
-# sum of logarithms depend on how factors were fused.
-TIE = 1e-10
+from sqlbn.kinds.kind import Scoring
+from sqlbn.kinds.losses import TIE
+from sqlbn.kinds.product.factor_tables import Factor
 
 
 @dataclass(frozen=True)
@@ -55,8 +42,7 @@ class Scorer:
     log_prior: tuple[float, ...]
     factors: tuple[Factor, ...]
     smoothing: Smoothing
-    supers: SuperParents | None = None
-    collected: Collected | None = None
+    scoring: Scoring
     dialect: Dialect = DUCKDB
     carried: tuple[str, ...] | None = None
     joined: BookTables | None = None
@@ -75,14 +61,7 @@ class Scorer:
     @property
     def used(self) -> list[int]:
         """The attributes that a prediction looks at."""
-        if self.collected is not None:
-            return self.collected.used(self.factors)
-        return sorted({v for f in self.factors for v in (*f.variables, *f.members)})
-
-    @property
-    def is_product(self) -> bool:
-        """Whether a row's scores are one sum over the factors."""
-        return self.supers is None and not (self.collected and self.collected.n_turns)
+        return self.scoring.used(self)
 
     def ignored(self, attribute: int) -> tuple[int, ...]:
         """The codes of an attribute that say nothing of the class."""
@@ -165,45 +144,7 @@ def _scores(
 ) -> str:
     """Rows with log scores; with all input columns, or with `extra` expressions in their place."""
     coded = coded_rows(scorer, relation, extra)
-    if scorer.supers is not None:
-        return averaged_scores(scorer, scorer.supers, coded, reorder is not None)
-    if scorer.collected is not None and scorer.collected.n_turns:
-        return CollectionQuery(
-            scorer.prefix,
-            scorer.log_prior,
-            scorer.factors,
-            scorer.collected,
-            outer=reorder is not None,
-            dialect=scorer.dialect,
-        ).rows(coded, scorer.kept)
-    return product_scores(scorer, coded, reorder)
-
-
-def product_scores(scorer: Scorer, coded: str, reorder: Limits | None = None) -> str:
-    """Rows whose codes (and those of no other attributes) a query gives, with log scores."""
-    keys = [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in scorer.factors]
-    codes = [f"{NAMES.code}{v}" for v in scorer.used]
-    scored = render(
-        "score/keys",
-        names=NAMES,
-        coded=coded,
-        kept=scorer.dialect.without(codes, among=scorer.kept),
-        keys=keys,
-        starts=[scorer.dialect.double(prior) for prior in scorer.log_prior],
-    )
-    joins, looked_up = len(scorer.factors), len(scorer.factors) * len(scorer.class_names)
-    outer = reorder is not None and (
-        joins > reorder.inner_joins or looked_up > reorder.scoring_lookups
-    )
-    batch: list[list[Factor]] = []
-    chains = chains_of(scorer.factors)
-    columns = [*scorer.kept, *(key["alias"] for key in keys)]
-    for place, chain in enumerate(chains):
-        batch.append(chain)
-        if sum(map(len, batch)) >= BATCH or place == len(chains) - 1:
-            scored, columns = _score_batch(scorer, scored, columns, batch, outer)
-            batch = []
-    return scored
+    return scorer.scoring.scores(scorer, coded, reorder)
 
 
 def coded_rows(scorer: Scorer, relation: str, extra: Sequence[tuple[str, str]]) -> str:
@@ -235,46 +176,3 @@ def code_items(
             categories = scorer.tables.categories
             joins.append(categories_join_sql(book, column, categories, joined, same, dialect))
     return codes, joins
-
-
-def _key(scorer: Scorer, factor: Factor) -> str:
-    key = packed_sql(
-        [f"{NAMES.code}{v}" for v in factor.variables],
-        [scorer.books[v].slots for v in factor.variables],
-    )
-    ignored = scorer.ignored(factor.members[0])
-    if factor.role == "parents" and ignored:
-        # Of an ignored value the parents say nothing; no key, no join.
-        listed = ", ".join(map(str, ignored))
-        child = f"{NAMES.code}{factor.members[0]}"
-        return f"CASE WHEN {child} NOT IN ({listed}) THEN {key} END"
-    return key
-
-
-def chains_of(factors: Sequence[Factor]) -> list[list[Factor]]:
-    """Factors that belong together, each chain from its deepest level down to its base."""
-    depth = {"cell": 2, "parents": 1, "base": 0}
-    chains: dict[tuple[int, ...], list[Factor]] = {}
-    for factor in factors:
-        chains.setdefault(factor.members, []).append(factor)
-    return [sorted(c, key=lambda f: (-f.level, -depth[f.role])) for c in chains.values()]
-
-
-def _score_batch(
-    scorer: Scorer,
-    scored: str,
-    columns: Sequence[str],
-    chains: Sequence[Sequence[Factor]],
-    outer: bool,
-) -> tuple[str, list[str]]:
-    """Add what some chains of factors say: of each chain the deepest level that has the key."""
-    n = len(scorer.class_names)
-    sums = []
-    for j in range(n):
-        terms = [f"s.{NAMES.score}{j}"]
-        for chain in chains:
-            levels = [f"f{f.number}.l_{scorer.first_class + j}" for f in chain]
-            terms.append(levels[0] if len(levels) == 1 else f"COALESCE({', '.join(levels)})")
-        sums.append(" + ".join(terms))
-    factors = [f for chain in chains for f in chain]
-    return joined_batch(scored, columns, factors, sums, scorer.prefix, outer, scorer.dialect)

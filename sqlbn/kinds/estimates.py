@@ -61,6 +61,11 @@ class Smoothing:
         """Whether a value that no training row has says nothing of the class."""
         return self.unseen == "neutral"
 
+    @property
+    def has_loo(self) -> bool:
+        """Whether a product of such estimates has a leave-one-out form."""
+        return self.estimate == "m" and not self.ignores and self.backoff != "none"
+
     def m_of(self, n_values: int) -> float:
         """The m of a variable with so many values."""
         return float(n_values) if self.estimate == "laplace" else self.m

@@ -12,7 +12,6 @@ import numpy.typing as npt
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.row_engine import RowEngine
 from sqlbn.engines.sql import literal
-from sqlbn.kinds.compiler import TIE
 
 
 def matthews(confusion: Sequence[Sequence[float]]) -> float:
@@ -45,6 +44,9 @@ def against_rest(confusion: Sequence[Sequence[float]], code: int) -> list[list[f
 
 Loss = Literal["rmse", "zero_one", "log_loss", "brier", "mcc"]
 LOSSES: tuple[Loss, ...] = get_args(Loss)
+# Scores closer than this are a tie, and go to the class with the lowest code: the last bits of a
+# sum of logarithms depend on how factors were fused.
+TIE = 1e-10
 
 # A left-out row is never thought less likely than this: its log loss is at most 690.8.
 LEAST_PROBABILITY = 1e-300

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlbn.data import Source
+from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines import Session
 from sqlbn.engines.limits import in_blocks
 from sqlbn.engines.sql import NAMES, render
 from sqlbn.errors import UnseenError
 from sqlbn.kinds.compiler import Scorer, code_items
-from sqlbn.store.spec import ModelSpec
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,12 @@ class Unseen:
             raise UnseenError(f"values that the model has never seen: {self}; nothing was written")
 
 
-def count_unseen(session: Session, spec: ModelSpec, scorer: Scorer, source: Source) -> Unseen:
-    """Count the rows of a source that have unseen values, by column."""
+def count_unseen(
+    session: Session, trained: Sequence[Codebook], scorer: Scorer, source: Source
+) -> Unseen:
+    """Count the rows of a source with values that the codebooks of training lack, by column."""
     # Which interval a number is in does not matter here.
-    books = tuple(replace(book, cuts=()) for book in spec.books)
+    books = tuple(replace(book, cuts=()) for book in trained)
     scorer = replace(scorer, books=books)
     able = [v for v in scorer.used if _can_be_unseen(scorer, v)]
     row_engine = session.row_engine

@@ -1,4 +1,4 @@
-"""Averaged n-dependence estimators: every set of n attributes takes its turn as parents."""
+"""Averaged n-dependence estimators: every set of n attributes is the parents of all others."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from sqlbn.errors import OptionError, opt
-from sqlbn.learners.base import (
-    Averaging,
-    Learner,
-    Selection,
-    Smooths,
-    checked_loss,
-)
+from sqlbn.kinds.average.average_fit import Averaging
+from sqlbn.kinds.average.average_kind import AverageKind
+from sqlbn.kinds.kind import Kind, Selection
+from sqlbn.learners.base import Learner, Smooths, checked_loss
 from sqlbn.learners.registry import register
 from sqlbn.options.catalogue import checked
-from sqlbn.structure.information import Information
-from sqlbn.structure.shape import Structure, no_parents
 
 MIN_COUNT = 100
 
@@ -39,7 +34,6 @@ class Ande(Learner):
 
     name: ClassVar[str] = "ande"
     aliases: ClassVar[Mapping[str, Mapping[str, Any]]] = _VARIANTS
-    has_leave_one_out: ClassVar[bool] = True
     summary: ClassVar[str] = "averaged n-dependence estimators (a1de, a2de): no structure search"
     smooths: ClassVar[Smooths | None] = None
 
@@ -70,15 +64,8 @@ class Ande(Learner):
         )
 
     @property
-    def averaging(self) -> Averaging:
-        return self._averaging
-
-    @property
-    def selection(self) -> Selection | None:
-        return self._selection
-
-    def structure(self, info: Information) -> Structure:
-        return no_parents(info)
+    def kind(self) -> Kind:
+        return AverageKind(self._averaging, self._selection)
 
     def options(self) -> dict[str, Any]:
         found: dict[str, Any] = {"n": self._averaging.n}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlbn.counts.cover import Family
+from sqlbn.kinds.kind import Kind, Needs
+from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import register
-from sqlbn.structure.information import Information, bare_pair_families, pair_families
+from sqlbn.structure.information import Information
 from sqlbn.structure.parent_sets import checked_order, needs_pairs, ordered
-from sqlbn.structure.shape import Score, Structure, checked_score, forest
+from sqlbn.structure.shape import Structure, checked_score, forest
 
 
 @register
@@ -26,16 +27,12 @@ class Fan(Learner):
         self.order = checked_order(order)
 
     @property
-    def score(self) -> Score:
-        return self._score
-
-    def families(self, d: int) -> list[Family]:
-        bare = bare_pair_families(d) if self.orders_by_gain else []
-        return super().families(d) + pair_families(d) + bare
+    def needs(self) -> Needs:
+        return Needs(pairs=True, bare_pairs=needs_pairs(self.order), score=self._score)
 
     @property
-    def orders_by_gain(self) -> bool:
-        return needs_pairs(self.order)
+    def kind(self) -> Kind:
+        return ProductKind()
 
     def structure(self, info: Information) -> Structure:
         order = ordered(info, self.order)

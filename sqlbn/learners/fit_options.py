@@ -30,6 +30,7 @@ from sqlbn.learners.registry import (
     learner_options,
     learners,
     make_learner,
+    own_options,
     smoothed_learners,
 )
 from sqlbn.options.catalogue import (
@@ -103,28 +104,36 @@ class FitOptions:
 
     def _check_learner(self, learner: Learner) -> None:
         """Refuse what this learner has no use for."""
+        kind = learner.kind
         if self.target == NO_CLASS:
             self._check_no_target(learner)
         for option, useful in (
-            ("loocv_sample", learner.selection is not None),
-            ("structure_sample", learner.uses_pairs and learner.collecting is None),
+            ("loocv_sample", "loocv_sample" in kind.options),
+            ("structure_sample", "structure_sample" in kind.options and learner.needs.pairs),
         ):
             if getattr(self, option) is not None and not useful:
-                raise OptionError(f"{opt(option)} does nothing for the learner {self.learner}")
-        if learner.searching is not None and self.weight is not None:
+                raise self._useless(option)
+        if "weight" not in kind.options and self.weight is not None:
             raise OptionError(
                 f"{opt('weight')} is not for the learner {self.learner}: its bounds are about rows "
                 "that count alike"
             )
         self._check_bound(learner)
-        backs_off = learner.has_backoff and learner.averaging is None
+        backs_off = learner.has_backoff and "backoff" in kind.options
         if not backs_off and self.backoff != "cell":
-            raise OptionError(f"{opt('backoff')} does nothing for the learner {self.learner}")
+            raise self._useless("backoff")
         self._check_smoothing(learner)
+
+    def _useless(self, option: str) -> OptionError:
+        """The error for an option of all learners that does nothing for this one."""
+        return OptionError(
+            f"{opt(option)} does nothing for the learner {self.learner}; "
+            f"{own_options(self.learner)}"
+        )
 
     def _check_no_target(self, learner: Learner) -> None:
         """Refuse what needs a class where there is none."""
-        if learner.searching is None:
+        if learner.kind.needs_target:
             raise OptionError(f"the learner {self.learner} needs a target; give {opt('target')}")
         if self.smoothing.is_neutral:
             raise OptionError(
@@ -139,7 +148,7 @@ class FitOptions:
         """Refuse a bound that cannot be kept, or that nothing is decided by."""
         if self.rule is None:
             return
-        if learner.decider is None:
+        if "bound" not in learner.kind.options:
             raise OptionError(
                 f"{opt('bound')} does nothing for the learner {self.learner}; it goes with tan, "
                 "kdb and "
@@ -168,9 +177,7 @@ class FitOptions:
         if self.method != AUTO:
             return
         candidates(self.encodings)
-        learner, smoothing = self.make_learner(), self.smoothing
-        known = learner.has_leave_one_out and smoothing.estimate == "m" and not smoothing.ignores
-        if not known:
+        if not self.make_learner().kind.has_loo(self.smoothing):
             raise OptionError(
                 f"{opt('discretise', 'auto')} needs leave-one-out: it goes with nb, tan, kdb, "
                 "skdb and ande, "
@@ -193,7 +200,8 @@ class FitOptions:
             if getattr(self, option) is not None and learner.smooths is None:
                 takers = ", ".join(smoothed_learners())
                 raise OptionError(
-                    f"{opt(option)} is not for the learner {self.learner}; it goes with {takers}"
+                    f"{opt(option)} is not for the learner {self.learner}; it goes with {takers}; "
+                    f"{own_options(self.learner)}"
                 )
         smoothing = self.smoothing
         if smoothing.estimate == "laplace" and self.m != 1.0:
@@ -223,11 +231,9 @@ class FitOptions:
     @property
     def draws_rows(self) -> bool:
         """Whether rows must be numbered: to draw from them, or to tell them apart."""
-        learner = self.make_learner()
-        by_stream = learner.searching is not None and learner.searching.method != "hgc"
-        by_row = learner.averaging is not None and learner.selection is not None
         asked = (self.loocv_sample, self.structure_sample, self.rule)
-        return by_stream or by_row or any(x is not None for x in asked)
+        by_kind = self.make_learner().kind.numbers_rows(with_loss=False)
+        return by_kind or any(x is not None for x in asked)
 
     @property
     def smoothing(self) -> Smoothing:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
-from sqlbn.counts.cover import Family
-from sqlbn.learners.base import Decider, Learner
+from sqlbn.kinds.first_pass import Decider
+from sqlbn.kinds.kind import Kind, Needs
+from sqlbn.kinds.product.product_kind import ProductKind
+from sqlbn.learners.base import Learner
 from sqlbn.learners.registry import register
 from sqlbn.options.catalogue import checked
 from sqlbn.search.dependence import decide_parents
-from sqlbn.structure.information import Information, pair_families
+from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure, k_dependence
 
 
@@ -19,7 +21,6 @@ class Kdb(Learner):
     """KDB with a given k; k = 0 is naive Bayes."""
 
     name: ClassVar[str] = "kdb"
-    has_leave_one_out: ClassVar[bool] = True
     summary: ClassVar[str] = (
         "k-dependence Bayes: up to k parents each, chosen by mutual information"
     )
@@ -27,15 +28,20 @@ class Kdb(Learner):
     def __init__(self, k: int = 2) -> None:
         self.k = int(checked("k", k))
 
-    def families(self, d: int) -> list[Family]:
+    @property
+    def needs(self) -> Needs:
         # With k = 0 the pairs would only fill the table `cmi`, at most of the cost of the fit.
-        return super().families(d) + (pair_families(d) if self.k else [])
+        return Needs(pairs=self.k > 0)
 
     def structure(self, info: Information) -> Structure:
         return k_dependence(info, self.k)
 
     @property
-    def decider(self) -> Decider | None:
+    def kind(self) -> Kind:
+        return ProductKind(decide=self._decide)
+
+    @property
+    def _decide(self) -> Decider | None:
         return partial(decide_parents, self.k) if self.k else None
 
     def options(self) -> dict[str, Any]:

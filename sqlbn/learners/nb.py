@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from sqlbn.kinds.kind import Kind
+from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners.base import Learner
 from sqlbn.learners.registry import register
-from sqlbn.structure.information import Information
-from sqlbn.structure.shape import Structure, no_parents
 
 
 @register
@@ -15,8 +15,8 @@ class Nb(Learner):
     """One counting pass over single attributes."""
 
     name: ClassVar[str] = "nb"
-    has_leave_one_out: ClassVar[bool] = True
     summary: ClassVar[str] = "naive Bayes: attributes independent given the class"
 
-    def structure(self, info: Information) -> Structure:
-        return no_parents(info)
+    @property
+    def kind(self) -> Kind:
+        return ProductKind()

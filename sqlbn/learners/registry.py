@@ -143,11 +143,17 @@ def learner_class(name: str) -> type[Learner]:
 def not_taken(option: str, name: str) -> OptionError:
     """The error for an option that a learner does not take: who does, and what this one takes."""
     takers = [other for other in learners() if takes(other, option)]
-    own = ", ".join(map(opt, signature_options(learners()[name]))) or "no option of its own"
     return OptionError(
         f"{opt(option)} is not for the learner {name}; it goes with {', '.join(takers)}; "
-        f"{name} takes {own}"
+        f"{own_options(name)}"
     )
+
+
+def own_options(name: str) -> str:
+    """What a learner takes besides the options of all, for a message."""
+    learner = learners()[aliases().get(name, (name,))[0]]
+    own = [opt(option) for option in signature_options(learner) if takes(name, option)]
+    return f"{name} takes {', '.join(own) or 'no option of its own'}"
 
 
 def smoothed_learners() -> list[str]:

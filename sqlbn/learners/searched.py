@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from sqlbn.learners.base import Learner, Searching, Smooths
+from sqlbn.kinds.kind import Kind
+from sqlbn.kinds.product.product_kind import SearchedProduct
+from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import register
 from sqlbn.options.catalogue import SearchKeywords, check_known
-from sqlbn.search.search_options import SearchOptions
-from sqlbn.structure.information import Information
-from sqlbn.structure.shape import Structure, no_parents
+from sqlbn.search.search_options import Searching, SearchOptions
 
 
 class _Network(Learner):
@@ -26,11 +26,8 @@ class _Network(Learner):
         self.search = search
 
     @property
-    def searching(self) -> Searching:
-        return Searching(self.name, self.search)
-
-    def structure(self, info: Information) -> Structure:
-        return no_parents(info)
+    def kind(self) -> Kind:
+        return SearchedProduct(searching=Searching(self.name, self.search))
 
     def options(self) -> dict[str, Any]:
         told = self.search.told()

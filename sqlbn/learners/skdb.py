@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar, cast, get_args
 
 from sqlbn.errors import OptionError
-from sqlbn.learners.base import Selection, Smooths, checked_loss
+from sqlbn.kinds.kind import Kind, Selection
+from sqlbn.kinds.product.product_fit import Selective
+from sqlbn.kinds.product.product_kind import ProductKind
+from sqlbn.learners.base import Smooths, checked_loss
 from sqlbn.learners.kdb import Kdb
 from sqlbn.learners.registry import register
 from sqlbn.options.catalogue import checked
@@ -32,8 +35,8 @@ class Skdb(Kdb):
         )
 
     @property
-    def selection(self) -> Selection:
-        return self._selection
+    def kind(self) -> Kind:
+        return ProductKind(Selective(self._selection), self._decide)
 
     def options(self) -> dict[str, Any]:
         chosen = self._selection

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlbn.learners.base import Learner, Weighing
+from sqlbn.kinds.kind import Kind
+from sqlbn.kinds.product.product_fit import Weighted
+from sqlbn.kinds.product.product_kind import ProductKind
+from sqlbn.learners.base import Learner
 from sqlbn.learners.registry import register
-from sqlbn.structure.information import Information
-from sqlbn.structure.shape import Structure, no_parents
 
 
 @register
@@ -16,18 +17,14 @@ class Snb(Learner):
 
     name: ClassVar[str] = "snb"
     summary: ClassVar[str] = "selective naive Bayes: attributes weighted by averaging models"
-    weighs: ClassVar[bool] = True
     discretises: ClassVar[str] = "modl"
 
     def __init__(self, map: bool = False) -> None:
-        self._weighing = Weighing(single=map)
+        self._weighted = Weighted(single=map)
 
     @property
-    def weighing(self) -> Weighing:
-        return self._weighing
-
-    def structure(self, info: Information) -> Structure:
-        return no_parents(info)
+    def kind(self) -> Kind:
+        return ProductKind(self._weighted)
 
     def options(self) -> dict[str, Any]:
-        return {"map": True} if self._weighing.single else {}
+        return {"map": True} if self._weighted.single else {}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from sqlbn.counts.cover import Family
+from sqlbn.kinds.kind import Kind, Needs
+from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import register
-from sqlbn.structure.information import Information, bare_pair_families, pair_families
+from sqlbn.structure.information import Information
 from sqlbn.structure.parent_sets import (
     AUTO,
     best_super_parent,
+    check_super_parent,
     checked_order,
     needs_pairs,
     ordered,
@@ -32,17 +35,17 @@ class SuperParent(Learner):
         self.superparent = superparent
         self.order = checked_order(order)
 
-    def families(self, d: int) -> list[Family]:
-        pairs = [*pair_families(d), *bare_pair_families(d)]
-        return super().families(d) + (pairs if self.orders_by_gain else [])
+    @property
+    def needs(self) -> Needs:
+        by_gain = self.superparent == AUTO or needs_pairs(self.order)
+        return Needs(pairs=by_gain, bare_pairs=by_gain)
 
     @property
-    def orders_by_gain(self) -> bool:
-        return self.superparent == AUTO or needs_pairs(self.order)
+    def kind(self) -> Kind:
+        return ProductKind()
 
-    @property
-    def named(self) -> str | None:
-        return self.superparent if self.superparent != AUTO else None
+    def check(self, names: Sequence[str]) -> None:
+        check_super_parent(self.superparent, names)
 
     def structure(self, info: Information) -> Structure:
         order = ordered(info, self.order)
@@ -54,9 +57,9 @@ class SuperParent(Learner):
         return {"superparent": info.names[structure.order[0]]} if structure.order else {}
 
     def _center(self, info: Information) -> int:
-        if self.named is None:
+        if self.superparent == AUTO:
             return best_super_parent(info)
-        return position_of(self.named, info.names, "superparent")
+        return position_of(self.superparent, info.names, "superparent")
 
     def options(self) -> dict[str, Any]:
         return {"superparent": self.superparent, "order": self.order}

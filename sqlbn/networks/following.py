@@ -21,7 +21,7 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, OptionError, opt
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.networks.likelihood import coded_rows
-from sqlbn.pipeline import Pattern, learn, learn_judged
+from sqlbn.pipeline import Pattern, fit_with_loo
 from sqlbn.search.decisions import ArcChange, Decision, Graph, Log, Task
 from sqlbn.search.methods import FoundNetwork, entropy
 from sqlbn.search.search_options import SearchOptions
@@ -113,7 +113,7 @@ class Following:
     def _begin(self) -> None:
         """A network of the first window, and its rows as blocks of codes."""
         whole = self._rows_of(*(path for path, _ in self._kept))
-        workspace, spec = learn(
+        workspace, spec, _ = fit_with_loo(
             self._session, whole, self._options.of_used_columns(), self._progress
         )
         self._first = workspace, spec
@@ -217,7 +217,7 @@ class Following:
         pattern = Pattern(encoding_of(first, spec), Shape.whole(structure))
         whole = self._rows_of(*(path for path, _ in self._kept))
         options = self._options.of_used_columns()
-        workspace, _, _ = learn_judged(self._session, whole, options, self._progress, pattern)
+        workspace, _, _ = fit_with_loo(self._session, whole, options, self._progress, pattern)
         first.drop()
         names = [book.name for book in spec.books]
         self._log.write(workspace, names)

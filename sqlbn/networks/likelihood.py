@@ -35,9 +35,11 @@ from sqlbn.engines.sql import NAMES, render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError
 from sqlbn.evaluation.held_out import check_input
-from sqlbn.kinds.compiler import Scorer, code_items, own_score, product_scores
+from sqlbn.kinds.compiler import Scorer, code_items, own_score
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.product.factors import Factor
+from sqlbn.kinds.product.factor_tables import Factor
+from sqlbn.kinds.product.product_kind import ProductScoring
+from sqlbn.kinds.product.product_query import product_scores
 from sqlbn.networks.network import Network, Variable
 from sqlbn.networks.stored_networks import check_is_network, smoothed_copy
 from sqlbn.store.spec import ModelSpec
@@ -68,6 +70,7 @@ def network_scorer(network: Network, source: Source, dialect: Dialect = DUCKDB) 
             for i, above in enumerate(network.parents)
         ),
         smoothing=Smoothing(),
+        scoring=ProductScoring(),
         dialect=dialect,
     )
 

@@ -49,13 +49,10 @@ def network_of(workspace: Workspace, spec: ModelSpec) -> Network:
 def check_is_network(workspace: Workspace, spec: ModelSpec) -> None:
     """An error that says why, where a model is more than one product of probabilities."""
     learner = spec.meta.get("learner", "")
-    if spec.supers is not None:
+    if spec.scoring.mixture:
         raise NetworkError(
-            f"a model of {learner} is the mean of many networks, not one; fit tan or kdb instead"
-        )
-    if spec.collected is not None:
-        raise NetworkError(
-            f"a model of {learner} is a sum over many networks, not one; fit fan or kdb instead"
+            f"a model of {learner} is {spec.scoring.mixture}, not one; fit "
+            f"{spec.scoring.nearest} instead"
         )
     # Early models have no column of weights; theirs count in full.
     columns = {name for name, _ in workspace.session.columns(workspace.table("attributes"))}

@@ -12,7 +12,6 @@ declarations. Nothing here may import a heavy library.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -20,19 +19,15 @@ from typing import Annotated, Any, TypedDict
 from sqlbn.options.option import (
     DATA,
     ENCODING,
-    EVALUATION,
     LEARNER,
-    NETWORK,
     OUTPUT,
     RESOURCES,
     SEARCH,
     SMOOTHING,
-    STORE,
     Option,
     above_zero,
     at_least,
     declared,
-    probability,
     probability_of_error,
     unknown,
 )
@@ -60,7 +55,7 @@ DIALECTS = (
     "presto", "athena", "clickhouse", "mysql", "tsql",
 )  # fmt: skip
 FORMATS = ("sql", "json", "bif", "pmml")
-_SEVERAL = "(a,b or repeat)"
+SEVERAL = "(a,b or repeat)"
 
 
 def _explained(words: Mapping[str, str]) -> str:
@@ -109,6 +104,15 @@ class MachineKeywords(TypedDict, total=False):
     ]
     temp_dir: Annotated[
         str | Path | None, Option("Folder for spill files (a private one inside it).", RESOURCES)
+    ]
+    sql_log: Annotated[
+        str | None,
+        Option(
+            "Add every statement to this file as it runs, with its seconds; '-': standard error.",
+            OUTPUT,
+            flag="sql",
+            metavar="FILE",
+        ),
     ]
 
 
@@ -171,10 +175,10 @@ class ColumnKeywords(TypedDict, total=False):
     """Which columns are used, and as what."""
 
     columns: Annotated[
-        str | Sequence[str] | None, Option(f"Use only these attributes {_SEVERAL}.", DATA)
+        str | Sequence[str] | None, Option(f"Use only these attributes {SEVERAL}.", DATA)
     ]
     exclude: Annotated[
-        str | Sequence[str] | None, Option(f"Do not use these columns {_SEVERAL}.", DATA)
+        str | Sequence[str] | None, Option(f"Do not use these columns {SEVERAL}.", DATA)
     ]
     discretise: Annotated[
         str | None,
@@ -192,16 +196,16 @@ class ColumnKeywords(TypedDict, total=False):
     ]
     categorical: Annotated[
         str | Sequence[str] | None,
-        Option(f"Treat these columns as categories {_SEVERAL}.", ENCODING),
+        Option(f"Treat these columns as categories {SEVERAL}.", ENCODING),
     ]
     numeric: Annotated[
         str | Sequence[str] | None,
-        Option(f"Treat these columns as quantities {_SEVERAL}.", ENCODING),
+        Option(f"Treat these columns as quantities {SEVERAL}.", ENCODING),
     ]
     keep: Annotated[
         str | Sequence[str] | None,
         Option(
-            f"Use these columns though they are constant, identifiers or uninformative {_SEVERAL}.",
+            f"Use these columns though they are constant, identifiers or uninformative {SEVERAL}.",
             ENCODING,
         ),
     ]
@@ -569,7 +573,7 @@ class ScriptKeywords(TypedDict, total=False):
     key: Annotated[
         str | Sequence[str] | None,
         Option(
-            f"sql: columns of that table to give with the prediction {_SEVERAL}.",
+            f"sql: columns of that table to give with the prediction {SEVERAL}.",
             OUTPUT,
             usual="all that the model looks at",
         ),
@@ -581,629 +585,15 @@ class PredictKeywords(RowKeywords, total=False):
     """Which rows are scored, and what of them comes out."""
 
     exclude: Annotated[
-        str | Sequence[str] | None, Option(f"Do not carry these columns through {_SEVERAL}.", DATA)
+        str | Sequence[str] | None, Option(f"Do not carry these columns through {SEVERAL}.", DATA)
     ]
     order_by: Annotated[
-        str | Sequence[str] | None, Option(f"Sort the rows by these columns {_SEVERAL}.", OUTPUT)
+        str | Sequence[str] | None, Option(f"Sort the rows by these columns {SEVERAL}.", OUTPUT)
     ]
     strict: Annotated[
         bool,
         Option("Values that the model has never seen are an error.", OUTPUT, default=False),
     ]
-
-
-# -- arguments that commands have beside their keywords -------------------------------------------
-
-DATA_ARGUMENT = Option(
-    "Parquet or CSV files, patterns ('lake/*.parquet'), hive folders, a Delta or Iceberg table, or "
-    "a DuckDB file; nothing where --query names its files.",
-    DATA,
-    argument=True,
-    metavar="DATA...",
-)
-
-
-class _Data:
-    data: Annotated[list[str], DATA_ARGUMENT]
-
-
-class _Target:
-    target: Annotated[str, Option("The column to predict.", DATA, short="-t", required=True)]
-
-
-class _Traceback:
-    traceback: Annotated[
-        bool,
-        Option("Show where an error comes from.", OUTPUT, default=False, only_program=True),
-    ]
-
-
-class _Talk(_Traceback):
-    quiet: Annotated[bool, Option("No progress, no warnings.", OUTPUT, default=False, short="-q")]
-
-
-class _Json:
-    json: Annotated[
-        bool, Option("Print JSON for programs.", OUTPUT, default=False, only_program=True)
-    ]
-
-
-class _Store:
-    store: Annotated[
-        str,
-        Option(
-            "The DuckDB file that holds the models; or a folder or URL with models as Parquet "
-            "tables (fit --store-table).",
-            STORE,
-            default="models.duckdb",
-            short="-s",
-        ),
-    ]
-
-
-class _Model:
-    name: Annotated[
-        str, Option("The model's name in the store.", STORE, argument=True, metavar="NAME")
-    ]
-
-
-class _Name:
-    name: Annotated[str, Option("The model's name in the store.", STORE, default="model")]
-
-
-class _Replace:
-    replace: Annotated[bool, Option("Overwrite a model of that name.", STORE, default=False)]
-
-
-class _LastModel:
-    store: Annotated[
-        str | None, Option("Keep the last model in this DuckDB file.", STORE, short="-s")
-    ]
-    name: Annotated[str | None, Option("The name of the last model in the store.", STORE)]
-
-
-class _WhichNetwork:
-    bif: Annotated[Path | None, Option("The network in this .bif or .bif.gz file.", NETWORK)]
-    store: Annotated[
-        str | None,
-        Option("Instead: the DuckDB file of a stored model, with --name.", NETWORK, short="-s"),
-    ]
-    name: Annotated[str | None, Option("The model's name in the store.", NETWORK)]
-
-
-class _Fit:
-    store_table: Annotated[
-        str | None,
-        Option(
-            "Instead of --store: write the model as Parquet tables into this folder or URL of a "
-            "lake.",
-            STORE,
-        ),
-    ]
-    like: Annotated[
-        str | None,
-        Option("Attributes, kinds and cut points of this model, so that both can merge.", STORE),
-    ]
-    like_store: Annotated[
-        str | None, Option("The store of --like, if it is another.", STORE, only_program=True)
-    ]
-    same_structure: Annotated[
-        bool,
-        Option("With --like: also its learner, parents and selection.", STORE, default=False),
-    ]
-
-
-class _Again:
-    again: Annotated[
-        bool,
-        Option("Also files that were counted (or taken out) already.", STORE, default=False),
-    ]
-
-
-class _Merge:
-    one: Annotated[str, Option("A model of the store.", STORE, argument=True, metavar="A")]
-    other: Annotated[
-        str, Option("Another, with the same encoding.", STORE, argument=True, metavar="B")
-    ]
-    name: Annotated[str, Option("The name of the new model.", STORE, required=True)]
-    other_store: Annotated[
-        str | None, Option("The store that holds B, if it is another.", STORE, flag="from")
-    ]
-    again: Annotated[
-        bool, Option("Also where both models hold the same file.", STORE, default=False)
-    ]
-
-
-class _Positive:
-    positive: Annotated[
-        str | None,
-        Option(
-            "The class that auc, aoprc and mcc are about; of more than two it against the rest.",
-            EVALUATION,
-            usual="the rarer of two, else all",
-        ),
-    ]
-
-
-class _Evaluate:
-    test: Annotated[
-        str | Sequence[str] | None,
-        Option(f"Files to test on; DATA trains {_SEVERAL}.", EVALUATION),
-    ]
-    folds: Annotated[int | None, Option("Stratified cross-validation.", EVALUATION, usual="10")]
-
-
-class _Curve:
-    learners: Annotated[
-        str | Sequence[str],
-        Option(
-            "Learners; kdb:3 is kdb with k = 3.",
-            EVALUATION,
-            usual="nb,kdb:1,kdb:2,kdb:3,skdb",
-        ),
-    ]
-    sizes: Annotated[
-        str | Sequence[str],
-        Option("Numbers of training rows.", EVALUATION, usual="1000,10000,100000"),
-    ]
-    repeats: Annotated[int, Option("Random training sets of each size.", EVALUATION, default=10)]
-    measure: Annotated[
-        str,
-        Option("The loss to print and draw.", EVALUATION, default="rmse", only_program=True),
-    ]
-    out: Annotated[
-        Path | None,
-        Option(
-            "Write the losses of all training sets to this .parquet, .csv or .json.",
-            OUTPUT,
-            short="-o",
-            only_program=True,
-        ),
-    ]
-    plot: Annotated[
-        Path | None,
-        Option("Draw the curves into this .svg or .png.", OUTPUT, only_program=True),
-    ]
-
-
-class _Stream:
-    batch: Annotated[int, Option("Rows that come at a time.", EVALUATION, default=10_000)]
-    window: Annotated[int | None, Option("Forget all but the last so many rows.", EVALUATION)]
-    measure: Annotated[
-        str, Option("The loss to watch, print and draw.", EVALUATION, default="zero_one")
-    ]
-    out: Annotated[
-        Path | None,
-        Option(
-            "Write all batches to this .parquet, .csv or .json.",
-            OUTPUT,
-            short="-o",
-            only_program=True,
-        ),
-    ]
-    plot: Annotated[
-        Path | None,
-        Option("Draw the losses into this .svg or .png.", OUTPUT, only_program=True),
-    ]
-
-
-class _Predict:
-    out: Annotated[
-        str | None,
-        Option(
-            "Write .parquet or .csv (Spark: a folder of such files); else CSV to standard "
-            "output, with --json a JSON object a line.",
-            OUTPUT,
-            short="-o",
-        ),
-    ]
-
-
-class _Show:
-    cpt: Annotated[str | None, Option("Show the probabilities of this attribute.", OUTPUT)]
-    loocv: Annotated[
-        bool, Option("Show the leave-one-out losses of all nested models.", OUTPUT, default=False)
-    ]
-    plot: Annotated[Path | None, Option("Draw those losses into this .svg or .png.", OUTPUT)]
-    terms: Annotated[bool, Option("Show the parent sets of a collection.", OUTPUT, default=False)]
-    history: Annotated[
-        bool, Option("Show what was added and taken out, and when.", OUTPUT, default=False)
-    ]
-    decisions: Annotated[
-        bool,
-        Option(
-            "Show how a search or --bound decided on parents, and how surely.",
-            OUTPUT,
-            default=False,
-        ),
-    ]
-
-
-class _Export:
-    format: Annotated[str, Option("sql, json, bif or pmml.", OUTPUT, default="sql", short="-f")]
-    out: Annotated[
-        Path | None, Option("Write this file; else standard output.", OUTPUT, short="-o")
-    ]
-
-
-class _Demo:
-    store: Annotated[
-        str,
-        Option("The DuckDB file for the model.", STORE, default="sqlbn-demo.duckdb", short="-s"),
-    ]
-
-
-class _Prepare:
-    variable: Annotated[
-        str | Sequence[str] | None,
-        Option(
-            f"Show the parts of these variables {_SEVERAL}.",
-            OUTPUT,
-            usual="the best 3",
-            only_program=True,
-        ),
-    ]
-    plot: Annotated[
-        Path | None,
-        Option(
-            "Draw the best variables, or these, into this .svg or .png.", OUTPUT, only_program=True
-        ),
-    ]
-    out: Annotated[
-        Path | None,
-        Option(
-            "Write the variables to this .parquet, .csv or .json.",
-            OUTPUT,
-            short="-o",
-            only_program=True,
-        ),
-    ]
-
-
-class _Rank:
-    top: Annotated[
-        int, Option("How many attributes are wanted.", EVALUATION, default=10, check=at_least(1))
-    ]
-
-
-class _Sample:
-    rows: Annotated[int, Option("Rows to draw.", DATA, required=True, check=at_least(1))]
-    out: Annotated[
-        Path, Option("Write this .parquet or .csv file.", OUTPUT, required=True, short="-o")
-    ]
-    random: Annotated[
-        str | None, Option("Draw from a random network instead: nb, tan or ban.", NETWORK)
-    ]
-    attributes: Annotated[int | None, Option("--random: attributes.", NETWORK, usual="19")]
-    values: Annotated[
-        int | None, Option("--random, --irrelevant: states of an attribute.", NETWORK, usual="2")
-    ]
-    classes: Annotated[int | None, Option("--random: states of the class.", NETWORK, usual="2")]
-    edges: Annotated[
-        int | None,
-        Option(
-            "--random ban: edges, those from the class included.",
-            NETWORK,
-            usual="50 for 19 attributes, else in proportion",
-        ),
-    ]
-    irrelevant: Annotated[
-        int, Option("Add attributes that depend on nothing.", NETWORK, default=0, check=at_least(0))
-    ]
-    noise: Annotated[
-        float,
-        Option(
-            "Probability that an attribute's cell holds any state.",
-            DATA,
-            default=0.0,
-            check=probability,
-        ),
-    ]
-    missing: Annotated[
-        float,
-        Option(
-            "Probability that an attribute's cell is NULL.", DATA, default=0.0, check=probability
-        ),
-    ]
-    target: Annotated[
-        str | None,
-        Option(
-            "The variable without noise and NULLs.",
-            DATA,
-            usual="the class; of a .bif file none",
-            short="-t",
-        ),
-    ]
-    save_bif: Annotated[Path | None, Option("Write the network to this .bif or .bif.gz.", OUTPUT)]
-    seed: Annotated[
-        int, Option("Seed of the network and the rows.", RESOURCES, default=0, check=at_least(0))
-    ]
-    threads: Annotated[
-        int | None, Option("Threads to draw and write with.", RESOURCES, check=at_least(1))
-    ]
-
-
-class _NetworkTarget:
-    target: Annotated[
-        str | None,
-        Option("A class, parent of all others: the network then predicts it.", DATA, short="-t"),
-    ]
-
-
-class _Learn:
-    method: Annotated[
-        str,
-        Option(
-            "hgc: hill climbing on all rows; vfbn1: each of its steps from as few rows as the "
-            "bound asks for; vfbn2: so for every variable at a time, the fastest.",
-            SEARCH,
-            default="vfbn2",
-            choices=("hgc", "vfbn1", "vfbn2"),
-        ),
-    ]
-    name: Annotated[str, Option("The network's name in the store.", STORE, default="network")]
-
-
-class _Follow:
-    window: Annotated[
-        int, Option("The network is of the last so many rows.", SEARCH, required=True)
-    ]
-
-
-class _Query:
-    of: Annotated[
-        str | Sequence[str],
-        Option(
-            f"A variable, or several {_SEVERAL}: all combinations of states.",
-            NETWORK,
-            required=True,
-        ),
-    ]
-    given: Annotated[
-        str | Sequence[str] | None,
-        Option("What is known, as VARIABLE=STATE (a=1,b=2 or repeat).", NETWORK),
-    ]
-
-
-class _NetworkFile:
-    out: Annotated[
-        Path, Option("Write this .bif or .bif.gz file.", OUTPUT, required=True, short="-o")
-    ]
-
-
-class _Help:
-    topic: Annotated[
-        str | None,
-        Option(
-            "A page of the guide.", OUTPUT, usual="list the pages", argument=True, metavar="TOPIC"
-        ),
-    ]
-
-
-class _NetworkPlot:
-    out: Annotated[Path, Option("Write this .svg or .png file.", OUTPUT, required=True, short="-o")]
-    target: Annotated[
-        str | None, Option("The variable to mark.", OUTPUT, usual="the class", short="-t")
-    ]
-
-
-# -- commands -------------------------------------------------------------------------------------
-
-
-class FitCommand(FitKeywords, total=False):
-    """`sqlbn fit` and its like: the learner is one of the keywords."""
-
-    learner: Annotated[
-        str | None,
-        Option(
-            "nb, tan, kdb, skdb; ande, or the paper's names for it: a1de, a2de, with -s, -w or "
-            "-sw at the end; fan, superparent; the collections fanc, spc, spcr, tc, collection; "
-            "snb; networks: hgc, vfbn1, vfbn2.",
-            LEARNER,
-            usual="skdb, stream: a1de; kdb where --k is given",
-            short="-l",
-        ),
-    ]
-
-
-class PredictCommand(PredictKeywords, EngineKeywords, total=False):
-    """`sqlbn predict`: rows, and what reads them."""
-
-
-class RankCommand(RankKeywords, BoundKeywords, total=False):
-    """`sqlbn rank`: rows, and how sure the choice must be."""
-
-
-@dataclass(frozen=True)
-class CommandOptions:
-    """What a command takes: `own` arguments, and `keywords` that are handed on as a mapping."""
-
-    summary: str
-    example: str
-    own: tuple[type, ...]
-    keywords: type | None = None
-    without: tuple[str, ...] = ()
-
-    @property
-    def own_options(self) -> dict[str, Option]:
-        """Its arguments, those that come first on the command line first."""
-        return {name: o for part in self.own for name, o in declared(part).items()}
-
-    @property
-    def keyword_options(self) -> dict[str, Option]:
-        """Its keywords, with those of learners that were registered later."""
-        found = declared(self.keywords) if self.keywords is not None else {}
-        if self.keywords is FitCommand:
-            found = {"learner": found["learner"], **found, **ADDED}
-        return {name: o for name, o in found.items() if name not in self.without}
-
-
-# Options of learners that do not come with sqlbn, by name.
-ADDED: dict[str, Option] = {}
-
-
-def add_option(option: Option) -> None:
-    """Make an option known that only a registered learner has."""
-    ADDED[option.name] = option
-
-
-_BOUND = tuple(BoundKeywords.__annotations__)
-_ENGINE = ("engine", "master", "spark_conf", "cluster_dir")
-_SILENT = (_Json, _Talk)
-COMMANDS: dict[str, CommandOptions] = {
-    "fit": CommandOptions(
-        "Learn a classifier and store it as tables.",
-        "sqlbn fit adult.parquet --target class --learner kdb --k 2 --name adult",
-        (_Data, _Target, _Store, _Fit, _Name, _Replace, *_SILENT),
-        FitCommand,
-    ),
-    "predict": CommandOptions(
-        "Score rows: input columns, the prediction, a probability for each class.",
-        "sqlbn predict adult new.parquet --out scored.parquet",
-        (_Model, _Data, _Store, _Predict, *_SILENT),
-        PredictCommand,
-    ),
-    "update": CommandOptions(
-        "Add rows to a model: the result is that of a fit of old and new rows.",
-        "sqlbn update adult new.parquet",
-        (_Model, _Data, _Store, _Again, *_SILENT),
-        ReadingKeywords,
-    ),
-    "forget": CommandOptions(
-        "Take rows out of a model: the result is that of a fit without them.",
-        "sqlbn forget adult withdrawn.parquet",
-        (_Model, _Data, _Store, _Again, *_SILENT),
-        ReadingKeywords,
-    ),
-    "merge": CommandOptions(
-        "Put the rows of two models together, from their counts alone.",
-        "sqlbn merge north south --name both",
-        (_Merge, _Store, _Replace, *_SILENT),
-        MachineKeywords,
-    ),
-    "stream": CommandOptions(
-        "Follow rows in their order: predict a batch, then learn it; warn where the loss drifts.",
-        "sqlbn stream adult.parquet --target class --batch 5000 --window 20000",
-        (_Data, _Target, _Stream, _Positive, _LastModel, _Replace, *_SILENT),
-        FitCommand,
-    ),
-    "evaluate": CommandOptions(
-        "Losses of a learner on rows it has not seen; stores nothing.",
-        "sqlbn evaluate adult.parquet --target class --learner tan --folds 5",
-        (_Data, _Target, _Evaluate, _Positive, *_SILENT),
-        FitCommand,
-    ),
-    "models": CommandOptions(
-        "List the models of a store.",
-        "sqlbn models --store models.duckdb",
-        (_Store, _Json, _Traceback),
-    ),
-    "show": CommandOptions(
-        "Show a model: attributes by information, parents, probabilities, how it was chosen.",
-        "sqlbn show adult --cpt education",
-        (_Model, _Store, _Show, _Json, _Traceback),
-    ),
-    "drop": CommandOptions(
-        "Remove a model from a store.", "sqlbn drop adult", (_Model, _Store, *_SILENT)
-    ),
-    "export": CommandOptions(
-        "Write a model for other programs: as a SQL script for many databases, JSON, BIF or PMML.",
-        "sqlbn export adult --format json --out adult.json",
-        (_Model, _Store, _Export, *_SILENT),
-        ScriptKeywords,
-    ),
-    "demo": CommandOptions(
-        "Fit, evaluate and score the census data that ships with sqlbn.",
-        "sqlbn demo",
-        (_Demo, *_SILENT),
-    ),
-    "prepare": CommandOptions(
-        "Tell what every column says about the class on its own; no model is learned.",
-        "sqlbn prepare adult.parquet --target class --variable age",
-        (_Data, _Target, _Prepare, *_SILENT),
-        PrepareKeywords,
-    ),
-    "rank": CommandOptions(
-        "Find the most informative attributes; with --bound from few random rows.",
-        "sqlbn rank adult.parquet --target class --top 5 --bound normal",
-        (_Data, _Target, _Rank, *_SILENT),
-        RankCommand,
-    ),
-    "curve": CommandOptions(
-        "Learning curves: losses on held-out rows as the training set grows.",
-        "sqlbn curve adult.parquet --target class --learners nb,kdb:1 --sizes 1000,10000",
-        (_Data, _Target, _Curve, _Positive, *_SILENT),
-        FitCommand,
-        without=("learner", "k", "kmax", "n", *_BOUND),
-    ),
-    "sample": CommandOptions(
-        "Draw rows from a Bayesian network: a BIF file's, a stored model's, or a random one.",
-        "sqlbn sample --random tan --rows 10000 --out drawn.parquet",
-        (_WhichNetwork, _Sample, *_SILENT),
-    ),
-    "network learn": CommandOptions(
-        "Learn a Bayesian network and store it as tables. Ctrl-C keeps what was found so far.",
-        "sqlbn network learn adult.parquet --method hgc --name net",
-        (_Data, _NetworkTarget, _Learn, _Store, _Replace, *_SILENT),
-        NetworkKeywords,
-    ),
-    "network follow": CommandOptions(
-        "Follow rows in their order: a network that changes where the last rows say so.",
-        "sqlbn network follow adult.parquet --window 20000",
-        (_Data, _NetworkTarget, _Follow, _LastModel, _Replace, *_SILENT),
-        NetworkKeywords,
-        without=("score", "ess", "max_changes"),
-    ),
-    "network sample": CommandOptions(
-        "Draw rows from a Bayesian network: a BIF file's, a stored model's, or a random one.",
-        "sqlbn network sample --bif asia.bif --rows 1000 --out asia.csv",
-        (_WhichNetwork, _Sample, *_SILENT),
-    ),
-    "network score": CommandOptions(
-        "Mean natural-log likelihood of rows: how well a network explains them.",
-        "sqlbn network score rows.parquet --bif asia.bif",
-        (_Data, _WhichNetwork, *_SILENT),
-        ReadingKeywords,
-    ),
-    "network query": CommandOptions(
-        "P(variables | evidence), exact.",
-        "sqlbn network query --bif asia.bif --of lung --given smoke=yes --given xray=no",
-        (_Query, _WhichNetwork, *_SILENT),
-    ),
-    "network export": CommandOptions(
-        "Write a network as a .bif file, gzipped where the name ends in .gz.",
-        "sqlbn network export --store models.duckdb --name net --out net.bif",
-        (_NetworkFile, _WhichNetwork, *_SILENT),
-    ),
-    "network plot": CommandOptions(
-        "Draw a network in layers, parents before their children; the class is marked.",
-        "sqlbn network plot --bif asia.bif --out asia.svg",
-        (_NetworkPlot, _WhichNetwork, *_SILENT),
-    ),
-    "sql fit": CommandOptions(
-        "The statements of a fit, to read: columns are looked at, the rest is only printed.",
-        "sqlbn sql fit adult.parquet --target class --learner nb",
-        (_Data, _Target, _Json, _Traceback),
-        FitCommand,
-        without=("memory_limit", "threads", "temp_dir", *_ENGINE, *_BOUND),
-    ),
-    "sql predict": CommandOptions(
-        "The query of a prediction, over the tables of the model's schema.",
-        "sqlbn sql predict adult new.parquet",
-        (_Model, _Data, _Store, _Json, _Traceback),
-        RowKeywords,
-    ),
-    "help": CommandOptions(
-        "Print a page of the guide, or list the pages.",
-        "sqlbn help learners",
-        (_Help, _Json, _Traceback),
-    ),
-}
-# What each group of commands is about.
-COMMAND_GROUPS = {
-    "network": "Bayesian networks: score rows, ask for probabilities, draw rows, export, plot.",
-    "sql": "Print the SQL that a fit or a prediction would run.",
-}
 
 
 # -- looking options up ---------------------------------------------------------------------------
@@ -1239,17 +629,10 @@ def check_known(given: Iterable[str], keywords: type) -> None:
             raise unknown(name, _of(keywords))
 
 
-@cache
-def _flags() -> dict[str, str]:
-    """The flags of options that are not called as they are."""
-    options = (o for taken in COMMANDS.values() for o in taken.own_options.values())
-    return {option.name: option.flags[0] for option in options if option.flag is not None}
+# Options of learners that do not come with sqlbn, by name.
+ADDED: dict[str, Option] = {}
 
 
-def flag_of(name: str) -> str:
-    """How the command line spells an option.
-
-    >>> flag_of("min_count"), flag_of("other_store")
-    ('--min-count', '--from')
-    """
-    return _flags().get(name) or "--" + name.replace("_", "-")
+def add_option(option: Option) -> None:
+    """Make an option known that only a registered learner has."""
+    ADDED[option.name] = option

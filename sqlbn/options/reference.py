@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sqlbn.options.catalogue import COMMANDS, FitCommand, SearchKeywords
+from sqlbn.options.catalogue import SearchKeywords
+from sqlbn.options.command_options import COMMANDS, FitCommand
 from sqlbn.options.option import GROUPS, Option, declared
 
 BEGIN, END = "<!-- options: begin -->", "<!-- options: end -->"

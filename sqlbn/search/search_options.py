@@ -89,3 +89,16 @@ class SearchOptions:
         """What was asked for, for the meta table."""
         usual = asdict(SearchOptions())
         return {key: value for key, value in asdict(self).items() if value != usual[key]}
+
+
+@dataclass(frozen=True)
+class Searching:
+    """A search over networks, by one of the methods hgc, vfbn1 and vfbn2."""
+
+    method: str
+    options: SearchOptions = SearchOptions()
+
+    @property
+    def draws_rows(self) -> bool:
+        """Whether it reads the rows in random order, as far as it needs."""
+        return self.method != "hgc"

@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sqlbn.engines import Session
-from sqlbn.engines.sql import identifier, literal, qualified
+from sqlbn.engines.attached_file import AttachedFile
+from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import (
     EngineError,
@@ -33,17 +34,8 @@ from sqlbn.store.sql_objects import (
     write_face,
 )
 
-# The oldest file format that DuckDB 2.0 writes: any duckdb program from 0.10 opens the tables.
-STORAGE_VERSION = "v1.0.0"
 # A DuckDB file begins with three headers of 4 KB; a shorter one is none yet.
 _HEADERS = 3 * 4096
-# How long to wait for another process that is writing: it holds the file for a moment only. Before
-# the work less, for a reader may stay for hours; after it longer, for the work is at stake.
-_PATIENCE = 10.0
-_PATIENCE_BEFORE = 3.0
-_PATIENCE_AFTER = 60.0
-# A wait of more than this is said.
-_UNSAID = 1.0
 _RESERVED_NAMES = {"main", "information_schema", "pg_catalog", "temp", "system"}
 
 # Where a wait is said.
@@ -51,7 +43,7 @@ Say = Callable[[str], None]
 
 
 class StoreFile:
-    """One DuckDB file with a schema a model."""
+    """One DuckDB file, one schema per model."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -65,25 +57,25 @@ class StoreFile:
         write: bool,
         patience: float | None = None,
         say: Say | None = None,
-    ) -> Iterator[str]:
-        catalog = session.fresh_name("store")
+    ) -> Iterator[AttachedFile]:
         new = not check_file(self.path)
         if new and not write:
             raise StoreError(f"there is no store {str(self.path)!r}; {command('fit')} makes one")
         log = Path(f"{self.path}.wal")
         had_log = log.exists()
-        self._attach(session, catalog, write, new, patience or _PATIENCE, say)
+        patience = session.limits.store_patience if patience is None else patience
+        file = self._attach(session, write, new, patience, say)
         with self._explaining(write):
             # Another process may have made the file while this one waited for it.
-            new = new and not _schemas(session, catalog)
+            new = new and not file.schemas()
             try:
-                yield catalog
+                yield file
             except BaseException:
                 with suppress(SqlbnError):
-                    session.execute(f"DETACH {catalog}")
+                    file.detach()
                 self._restore(log, new, had_log)
                 raise
-            session.execute(f"DETACH {catalog}")
+            file.detach()
 
     @contextmanager
     def _explaining(self, write: bool) -> Iterator[None]:
@@ -107,41 +99,32 @@ class StoreFile:
                 log.unlink(missing_ok=True)
 
     def _attach(
-        self,
-        session: Session,
-        catalog: str,
-        write: bool,
-        new: bool,
-        patience: float,
-        say: Say | None,
-    ) -> None:
-        # The type is said: by the file's first bytes the engine would look for an extension; and
-        # the whole path: what stands before a colon would be a type, too.
-        options = ["TYPE duckdb"]
-        options += ["READ_ONLY"] if not write else []
-        options += [f"STORAGE_VERSION '{STORAGE_VERSION}'"] if new else []
-        path = literal(str(self.path.absolute()))
-        sql = f"ATTACH {path} AS {catalog} ({', '.join(options)})"
-        started = time.monotonic()
+        self, session: Session, write: bool, new: bool, patience: float, say: Say | None
+    ) -> AttachedFile:
+        """Attach the file; where another process holds it, wait for it."""
+        limits, started = session.limits, time.monotonic()
         while True:
             try:
-                session.execute(sql)
-                return
+                return AttachedFile(session, self.path, write, new)
             except SqlbnError as error:
                 if not is_busy(error):
-                    if new and self._size() < _HEADERS:
-                        self.path.unlink(missing_ok=True)  # what the engine began, on a full disk
-                    told = explained(self.path, error, write)
-                    if told is error:
-                        told = StoreError(f"cannot open the store {str(self.path)!r}: {error}")
-                    raise told from error
+                    raise self._refused(error, write, new) from error
                 waited = time.monotonic() - started
                 if waited > patience:
                     raise StoreBusyError(self._busy_text(str(error))) from error
-                if say is not None and waited > _UNSAID:
+                if say is not None and waited > limits.store_wait_unsaid:
                     say(f"{self._held_text(str(error))}: waiting up to {patience:.0f} s for it")
                     say = None
-                time.sleep(0.2)
+                time.sleep(limits.store_retry)
+
+    def _refused(self, error: SqlbnError, write: bool, new: bool) -> SqlbnError:
+        """The error of a file that cannot be opened at all."""
+        if new and self._size() < _HEADERS:
+            self.path.unlink(missing_ok=True)  # what the engine began, on a full disk
+        told = explained(self.path, error, write)
+        if told is error:
+            return StoreError(f"cannot open the store {str(self.path)!r}: {error}")
+        return told
 
     def _size(self) -> int:
         return self.path.stat().st_size if self.path.exists() else 0
@@ -160,21 +143,18 @@ class StoreFile:
 
     def names(self, session: Session) -> list[str]:
         """The models in the file."""
-        with self._attached(session, write=False) as catalog:
-            return _model_names(session, catalog)
+        with self._attached(session, write=False) as file:
+            return _model_names(file)
 
     def metas(self, session: Session) -> dict[str, dict[str, str]]:
         """The meta table of every model."""
-        with self._attached(session, write=False) as catalog:
-            return {
-                name: _meta(session, qualified(catalog, name, "meta"))
-                for name in _model_names(session, catalog)
-            }
+        with self._attached(session, write=False) as file:
+            return {name: _meta(file, name) for name in _model_names(file)}
 
     def helpers(self, session: Session, name: str) -> str | None:
         """The quoted schema of what scoring joins, in the store; None: the model's own."""
-        with self._attached(session, write=False) as catalog:
-            schema = _tables(session, catalog, name).get("factors", name)
+        with self._attached(session, write=False) as file:
+            schema = _tables(file, name).get("factors", name)
             return identifier(schema) if schema != name else None
 
     def load(self, session: Session, name: str, say: Say | None = None) -> Workspace:
@@ -183,21 +163,20 @@ class StoreFile:
         Only tables are read. Views and macros of the file are never run: they are text that
         somebody else may have put there.
         """
-        with self._attached(session, write=False, say=say) as catalog:
-            self._require(session, catalog, name)
+        with self._attached(session, write=False, say=say) as file:
+            self._require(file, name)
             workspace = Workspace(session)
             workspace.label = model_label(name, self.path)
-            for table, schema in _tables(session, catalog, name).items():
-                place = qualified(catalog, schema, table)
-                session.execute(f"CREATE TABLE {workspace.table(table)} AS FROM {place}")
+            for table, schema in _tables(file, name).items():
+                workspace.copy(table, file.name(schema, table))
             return workspace
 
-    def _require(self, session: Session, catalog: str, name: str) -> None:
-        names = _model_names(session, catalog)
+    def _require(self, file: AttachedFile, name: str) -> None:
+        names = _model_names(file)
         if name not in names:
             listed = ", ".join(map(repr, names)) or "no model"
             raise StoreError(f"{str(self.path)!r} has no model {name!r}; it holds {listed}")
-        missing = set(REQUIRED) - set(_tables(session, catalog, name))
+        missing = set(REQUIRED) - set(_tables(file, name))
         if missing:
             raise StoreError(
                 f"the model {name!r} in {str(self.path)!r} lacks the table {sorted(missing)[0]!r}; "
@@ -236,8 +215,9 @@ class StoreFile:
 
         The models in it. Readers that have it open would stop a writer then.
         """
-        with self._attached(session, True, _PATIENCE_BEFORE, say) as catalog:
-            return _model_names(session, catalog)
+        patience = session.limits.store_patience_before
+        with self._attached(session, True, patience, say) as file:
+            return _model_names(file)
 
     def _check_helpers(self, name: str, models: Sequence[str]) -> None:
         """An error where a model is called like the schema of this one's helper tables."""
@@ -263,85 +243,65 @@ class StoreFile:
         in the file, somebody else has changed it meanwhile.
         """
         session = workspace.session
-        with self._attached(session, True, _PATIENCE_AFTER, say) as catalog:
-            session.execute("BEGIN")
-            try:
-                version = self._make_room(session, catalog, name, replace, instead_of)
-                schema = qualified(catalog, name)
-                session.execute(f"CREATE SCHEMA {schema}")
-                session.execute(f"CREATE SCHEMA {qualified(catalog, helper_schema(name))}")
-                for table in workspace.names():
-                    place = qualified(catalog, schema_of(name, table), table)
-                    session.execute(f"CREATE TABLE {place} AS FROM {workspace.table(table)}")
-                session.execute(f"DELETE FROM {schema}.meta WHERE key IN ('name', 'version')")
-                session.execute(
-                    f"INSERT INTO {schema}.meta VALUES ('name', {literal(name)}), "
-                    f"('version', '{version}')"
-                )
-                write_face(session, catalog, name, spec)
-                session.execute("COMMIT")
-            except BaseException:
-                with suppress(SqlbnError):  # a COMMIT that failed has ended the transaction
-                    session.execute("ROLLBACK")
-                raise
+        columns = workspace.all_columns()  # before the views of other models can be asked, too
+        patience = session.limits.store_patience_after
+        with self._attached(session, True, patience, say) as file, file.transaction():
+            version = self._make_room(file, name, replace, instead_of)
+            for schema in (name, helper_schema(name)):
+                file.create_schema(schema)
+            for table in columns:
+                file.copy(schema_of(name, table), table, workspace.table(table))
+            meta = file.name(name, "meta")
+            session.run("store/stored_meta", meta=meta, name=name, version=version)
+            write_face(file, name, spec, columns)
 
     def _make_room(
-        self,
-        session: Session,
-        catalog: str,
-        name: str,
-        replace: bool,
-        instead_of: int | None,
+        self, file: AttachedFile, name: str, replace: bool, instead_of: int | None
     ) -> int:
         """Drop the model of that name, if it may be; the version of the new one."""
-        others = _model_names(session, catalog)
+        others = _model_names(file)
         self._check_helpers(name, others)
         if name not in others:
-            self._drop_leftover(session, catalog, helper_schema(name))
+            self._drop_leftover(file, helper_schema(name))
             if instead_of is not None:
                 raise StoreError(f"the model {name!r} was dropped meanwhile; nothing was changed")
             return 1
         if not replace:
             raise StoreError(_taken(self.path, name))
-        told = _meta(session, qualified(catalog, name, "meta")).get("version") or "0"
-        old = int(told) if told.isdecimal() else 0  # what is damaged may be replaced
+        stored = _meta(file, name).get("version") or "0"
+        old = int(stored) if stored.isdecimal() else 0  # what is damaged may be replaced
         if instead_of is not None and old != instead_of:
             raise StoreError(
                 f"the model {name!r} was changed by somebody else meanwhile; nothing was changed, "
                 "try again"
             )
-        _drop(session, catalog, name, helper_schema(name))
+        _drop(file, name)
         return old + 1
 
-    def _drop_leftover(self, session: Session, catalog: str, schema: str) -> None:
+    def _drop_leftover(self, file: AttachedFile, schema: str) -> None:
         """Drop helper tables whose model is gone; a schema of somebody else's is left alone."""
-        found = session.rows(
-            "SELECT table_name FROM duckdb_tables() "
-            f"WHERE database_name = {literal(catalog)} AND schema_name = {literal(schema)}"
-        )
-        foreign = [table for (table,) in found if not is_helper(table)]
+        foreign = [table for table in file.tables(schema) if not is_helper(table)]
         if foreign:
             raise StoreError(
                 f"{str(self.path)!r} has a schema {schema!r} with a table {foreign[0]!r}, which is "
                 f"where the model's own tables would go; use another {opt('name')}"
             )
-        _drop(session, catalog, schema)
+        file.drop_schema(schema)
 
     def drop(self, session: Session, name: str) -> None:
         """Remove a model."""
         if not check_file(self.path):
             raise StoreError(f"there is no store {str(self.path)!r}")
-        with self._attached(session, write=True) as catalog:
-            self._require(session, catalog, name)
-            session.execute("BEGIN")
-            _drop(session, catalog, name, helper_schema(name))
-            session.execute("COMMIT")
+        with self._attached(session, write=True) as file:
+            self._require(file, name)
+            with file.transaction():
+                _drop(file, name)
 
 
-def _meta(session: Session, table: str) -> dict[str, str]:
-    """A meta table; nothing where it is damaged."""
+def _meta(file: AttachedFile, name: str) -> dict[str, str]:
+    """The meta table of a model; nothing where it is damaged."""
     try:
-        return dict(session.rows(f"SELECT key, value FROM {table}"))
+        return dict(file.read(name, "meta", "key", "value"))
     except EngineError:
         return {}
 
@@ -353,35 +313,16 @@ def _taken(path: Path, name: str) -> str:
     )
 
 
-def _schemas(session: Session, catalog: str) -> list[str]:
-    """The schemas that somebody made in a file."""
-    found = session.rows(
-        "SELECT schema_name FROM duckdb_schemas() "
-        f"WHERE database_name = {literal(catalog)} AND NOT internal AND schema_name <> 'main'"
-    )
-    return [row[0] for row in found]
+def _model_names(file: AttachedFile) -> list[str]:
+    return file.schemas_with("meta", "classes")
 
 
-def _model_names(session: Session, catalog: str) -> list[str]:
-    found = session.rows(
-        "SELECT schema_name FROM duckdb_tables() "
-        f"WHERE database_name = {literal(catalog)} AND table_name IN ('meta', 'classes') "
-        "GROUP BY schema_name HAVING count(*) = 2 ORDER BY schema_name"
-    )
-    return [row[0] for row in found]
-
-
-def _tables(session: Session, catalog: str, name: str) -> dict[str, str]:
+def _tables(file: AttachedFile, name: str) -> dict[str, str]:
     """A model's tables and their schemas; older stores have all in one."""
-    schemas = f"{literal(name)}, {literal(helper_schema(name))}"
-    found = session.rows(
-        "SELECT table_name, schema_name FROM duckdb_tables() "
-        f"WHERE database_name = {literal(catalog)} AND schema_name IN ({schemas}) "
-        "ORDER BY table_name"
-    )
-    return {table: schema for table, schema in found if not is_derived(table)}
+    found = file.tables(name, helper_schema(name))
+    return {table: schema for table, schema in found.items() if not is_derived(table)}
 
 
-def _drop(session: Session, catalog: str, *schemas: str) -> None:
-    for schema in schemas:
-        session.execute(f"DROP SCHEMA IF EXISTS {qualified(catalog, schema)} CASCADE")
+def _drop(file: AttachedFile, name: str) -> None:
+    for schema in (name, helper_schema(name)):
+        file.drop_schema(schema)

@@ -23,11 +23,11 @@ from sqlbn.errors import (
     command,
     opt,
 )
-from sqlbn.kinds.average.superparents import SuperParents, read_supers
-from sqlbn.kinds.collection.collected import Collected, read_collected
 from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.estimates import Smoothing, log_prior
-from sqlbn.kinds.product.factors import Factor
+from sqlbn.kinds.kind import Scoring
+from sqlbn.kinds.kinds import read_scoring
+from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.store.damage import check_tables, damaged_by
 from sqlbn.store.meta import FORMAT, is_later, read_meta
 
@@ -48,9 +48,8 @@ class ModelSpec:
     selected: tuple[int, ...]
     parents: tuple[tuple[int, ...], ...]
     factors: tuple[Factor, ...]
+    scoring: Scoring
     empty: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    supers: SuperParents | None = None
-    collected: Collected | None = None
 
     @property
     def has_class(self) -> bool:
@@ -108,8 +107,7 @@ class ModelSpec:
             log_prior=self.log_prior,
             factors=self.factors,
             smoothing=self.smoothing,
-            supers=self.supers,
-            collected=self.collected,
+            scoring=self.scoring,
             dialect=dialect,
             joined=tables,
         )
@@ -254,8 +252,7 @@ def _read_spec(workspace: Workspace) -> ModelSpec:
         parents=_read_parents(workspace),
         factors=factors,
         empty=empty,
-        supers=read_supers(workspace, books, smoothing),
-        collected=read_collected(workspace, scored_books(books, smoothing, empty), smoothing),
+        scoring=read_scoring(workspace, scored_books(books, smoothing, empty), smoothing),
     )
 
 

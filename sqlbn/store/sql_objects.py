@@ -1,4 +1,4 @@
-"""What SQL users see of a stored model: the views of its probabilities and the macro `predict`.
+"""What SQL users see of a stored model: views of its probabilities, the macro `predict`, comments.
 
 A table macro is bound where it is called: names in it are looked up on the caller's search path,
 not in the macro's own catalog (views are; DuckDB 1.1 and 2.0). So `predict` builds its query as
@@ -11,26 +11,31 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from sqlbn.data.csv_types import types_sql
 from sqlbn.data.relation import ROW
 from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import BookTables, is_never_boolean
-from sqlbn.engines import Session
+from sqlbn.engines.attached_file import AttachedFile
 from sqlbn.engines.limits import Limits
-from sqlbn.engines.sql import identifier, literal, qualified
+from sqlbn.engines.sql import identifier, literal, render
 from sqlbn.errors import SqlbnWarning
 from sqlbn.kinds.compiler import Scorer, prediction_sql
-from sqlbn.store.spec import ModelSpec
+from sqlbn.schema import PREDICT, PREDICTING, TABLES, Table, columns_sql, declared
+from sqlbn.store.spec import ModelSpec, cpt_columns
 
 # What the schema of a model's own tables is called besides: those that only programs read.
 HELPERS = "__tables"
-_HELPERS = {"factors", "turns", "margins", "margin_families"}
+_HELPERS = {table.name for table in TABLES if table.helper}
 _CATEGORIES, _CLASSES = "predict_categories", "predict_classes"
 _MARKER = "predict_marker_"
 _CSV = r"\.(csv|tsv|txt)(\.gz|\.zst)?''?\]?$"
 _PARQUET = r"\.(parquet|parq|pq)''?\]?$"
+
+# Of every table (or view) that is stored, its columns.
+Columns = Mapping[str, Sequence[str]]
 
 
 def helper_schema(name: str) -> str:
@@ -45,12 +50,13 @@ def schema_of(name: str, table: str) -> str:
 
 def is_helper(table: str) -> bool:
     """Whether a model's table is one that only programs read."""
-    return table in _HELPERS or table.startswith("predict_")
+    return table in _HELPERS or table.startswith(PREDICTING)
 
 
 def is_derived(table: str) -> bool:
     """Whether a stored table is made from others when a model is written."""
-    return table in (_CATEGORIES, _CLASSES) or table.startswith(_MARKER)
+    found = declared(table)
+    return found is not None and found.derived
 
 
 def book_tables(prefix: str) -> BookTables:
@@ -58,40 +64,94 @@ def book_tables(prefix: str) -> BookTables:
     return BookTables(f"{prefix}.{_CATEGORIES}", f"{prefix}.{_CLASSES}")
 
 
-def write_face(session: Session, catalog: str, name: str, spec: ModelSpec) -> None:
-    """The views and the macro of a model whose tables are written."""
-    model = qualified(catalog, name)
-    try:
-        # Without a schema: a file that is opened directly may be called like the model in it.
-        session.execute(f"USE {model}")
-        for position in spec.selected:
-            view = f"{model}.{identifier(f'cpt_{spec.books[position].name}')}"
-            session.execute(f"CREATE VIEW {view} AS {spec.cpt_sql(position, None)}")
-    finally:
-        session.execute("USE memory")
-    if spec.has_class:
-        _write_predict(session, catalog, name, spec)
+def write_face(file: AttachedFile, name: str, spec: ModelSpec, columns: Columns) -> None:
+    """The views and the macro of a model whose tables are written, and the comments of all."""
+    views = {f"cpt_{spec.books[position].name}": position for position in spec.selected}
+    # Without a schema: a file that is opened directly may be called like the model in it.
+    with file.used(name):
+        for view, position in views.items():
+            file.create_view(name, view, spec.cpt_sql(position, None))
+    derived = _write_predict(file, name, spec) if spec.has_class else ()
+    described: Columns = {
+        **{view: _view_columns(spec, position) for view, position in views.items()},
+        **columns,
+        **{table: _declared_columns(table) for table in derived},
+    }
+    _write_comments(file, name, described, spec.has_class)
 
 
-def _write_predict(session: Session, catalog: str, name: str, spec: ModelSpec) -> None:
-    helpers, model = qualified(catalog, helper_schema(name)), qualified(catalog, name)
+def _view_columns(spec: ModelSpec, position: int) -> list[str]:
+    family = (position, *spec.parents[position])
+    given = ["class"] if spec.has_class else []
+    return [*cpt_columns([spec.books[v].name for v in family]), *given, "n", "probability"]
+
+
+def _declared_columns(table: str) -> list[str]:
+    found = declared(table)
+    return [column.name for column in found.columns] if found is not None else []
+
+
+def _write_predict(file: AttachedFile, name: str, spec: ModelSpec) -> list[str]:
+    """The macro, and the tables that only it needs: their names."""
+    helpers = helper_schema(name)
     mark = uuid.uuid4().hex
     prefix = f"__sqlbn_{mark}_tables"
     scorer = spec.scorer(prefix, tables=book_tables(prefix))
+    made = []
     if any(scorer.books[v].is_joined for v in scorer.used):
-        items = "SELECT attribute, code, value"
-        session.execute(f"CREATE TABLE {helpers}.{_CATEGORIES} AS {items} FROM {model}.categories")
+        items = render("store/predict_categories", categories=file.name(name, "categories"))
+        file.copy(helpers, _CATEGORIES, f"({items})")
+        made.append(_CATEGORIES)
     if scorer.target.is_joined:
-        items = f"{literal(spec.target.name)} AS attribute, code, class AS value"
-        session.execute(f"CREATE TABLE {helpers}.{_CLASSES} AS SELECT {items} FROM {model}.classes")
-    session.execute(f"CREATE TABLE {helpers}.{_MARKER}{mark} (nothing BOOLEAN)")
-    refused = too_large_for_sql(spec, name, session.limits)
+        classes, target = file.name(name, "classes"), spec.target.name
+        items = render("store/predict_classes", classes=classes, target=target)
+        file.copy(helpers, _CLASSES, f"({items})")
+        made.append(_CLASSES)
+    marker = f"{_MARKER}{mark}"
+    file.create(helpers, marker, columns_sql(marker, "", {}))
+    limits = file.session.limits
+    refused = too_large_for_sql(spec, name, limits)
     if refused:
         warnings.warn(f"no macro `predict`: {refused}", SqlbnWarning, stacklevel=2)
-    query = (
-        _refusal(refused) if refused else predict_text(scorer, name, mark, prefix, session.limits)
-    )
-    session.execute(f"CREATE MACRO {model}.predict(tbl) AS TABLE FROM query({query})")
+    query = _refusal(refused) if refused else predict_text(scorer, name, mark, prefix, limits)
+    file.create_macro(name, "predict", query)
+    return [*made, marker]
+
+
+# -- comments ----------------------------------------------------------------------------------
+
+
+class _Comment(NamedTuple):
+    kind: str
+    name: str
+    text: str
+
+
+def _write_comments(file: AttachedFile, name: str, columns: Columns, has_predict: bool) -> None:
+    """What `schema` says of all tables and columns, in one batch of statements.
+
+    Columns of views and lookup tables may be very many: only some are commented then.
+    """
+    known = {table: t for table in columns if (t := declared(table)) is not None}
+    place = {table: file.name(schema_of(name, table), table) for table in known}
+    found = [_Comment("MACRO TABLE", file.name(name, "predict"), PREDICT)] if has_predict else []
+    found += [_Comment(t.form.upper(), place[table], t.comment) for table, t in known.items()]
+    few, many = list[_Comment](), list[_Comment]()
+    for table, t in known.items():
+        several = t.name != table or any(c.repeats for c in t.columns)
+        (many if several else few).extend(_of_columns(t, place[table], columns[table]))
+    found += [*few, *many[: file.session.limits.stored_comments]]
+    file.session.run("store/comments", comments=found)
+
+
+def _of_columns(table: Table, place: str, names: Sequence[str]) -> Iterator[_Comment]:
+    for name in names:
+        column = table.column(name)
+        if column is not None:
+            yield _Comment("COLUMN", f"{place}.{identifier(name)}", column.comment)
+
+
+# -- the macro ---------------------------------------------------------------------------------
 
 
 def too_large_for_sql(spec: ModelSpec, name: str, limits: Limits) -> str | None:
@@ -101,7 +161,7 @@ def too_large_for_sql(spec: ModelSpec, name: str, limits: Limits) -> str | None:
     scorer = spec.scorer(None)
     joins, n = len(scorer.factors), len(scorer.class_names)
     small = joins <= limits.macro_joins and joins * n <= limits.macro_lookups
-    if small or not scorer.is_product:
+    if small or not scorer.scoring.adds_factors:
         return None
     return (
         f"the model {name!r} is too large for one query ({len(scorer.used):,} columns, {n:,} "
@@ -119,40 +179,36 @@ def predict_text(scorer: Scorer, name: str, mark: str, prefix: str, limits: Limi
     books = [scorer.books[v] for v in scorer.used]
     columns = [book.name for book in books]
     rows = f"__sqlbn_{mark}_rows"
-    words = [book.name for book in books if is_never_boolean(book)]
-    sql = prediction_sql(scorer, _numbered(rows, name, columns, words), limits)
-    sql = f"SELECT * EXCLUDE ({ROW}) FROM ({sql}) ORDER BY {ROW}"
+    texts = [book.name for book in books if is_never_boolean(book)]
+    sql = prediction_sql(scorer, _numbered(rows, name, columns, texts), limits)
     types = {b.name: _csv_type(b.sql_type, b.kind == "numeric") for b in books}
     forced = types_sql({column: type_ for column, type_ in types.items() if type_ is not None})
-    filled = f"replace({literal(sql)}, {literal(prefix)}, {_found_schema(name, mark)})"
-    filled = f"replace({filled}, {literal(rows)}, {_rows(forced)})"
-    listed = ", ".join(map(identifier, columns)) or "1"
-    looked = f"json_serialize_plan({literal(f'SELECT {listed} FROM ')} || {_rows('')})"
-    told = literal(f"the model {name!r} needs the column ")
-    lacks = (
-        f"error({told} || '''' || json_extract_string({looked}, '$.name') || '''' || ', which ' || "
-        "CAST(tbl AS VARCHAR) || ' does not have')"
+    return render(
+        "store/predict_text",
+        columns=", ".join(map(identifier, columns)) or "1",
+        needs=f"the model {name!r} needs the column ",
+        query=render("store/predict_query", row=ROW, scored=sql),
+        prefix=prefix,
+        schema=render(
+            "store/predict_schema", marker=f"{_MARKER}{mark}", schema=helper_schema(name)
+        ),
+        named_rows=rows,
+        plain_rows=_rows(""),
+        rows=_rows(forced),
     )
-    subtype = f"json_extract_string({looked}, '$.error_subtype')"
-    return f"CASE WHEN {subtype} = 'COLUMN_NOT_FOUND' THEN {lacks} ELSE {filled} END"
 
 
-def _numbered(rows: str, name: str, columns: Sequence[str], words: Sequence[str]) -> str:
-    """The rows with their number; what they lack is told by an alias that names the model.
-
-    `words` are columns of text in which true and false, the engine's yes and no, are unknown.
-    """
-    alias = identifier(f"rows for the model {name}")
-    # Of a CTE only the query itself can be asked for columns.
-    needed = " OR ".join(["true", *(f"{alias}.{identifier(c)} IS NULL" for c in columns)])
-    told = f"the model {name!r} had text in this column, which is BOOLEAN here: "
-    checks = [
-        f"CASE typeof({alias}.{identifier(c)}) WHEN 'BOOLEAN' "
-        f"THEN error({literal(told + c)})::BOOLEAN ELSE true END"
-        for c in words
-    ]
-    where = " AND ".join([f"({needed})", *checks])
-    return f"(SELECT *, row_number() OVER () AS {ROW} FROM (FROM {rows}) AS {alias} WHERE {where})"
+def _numbered(rows: str, name: str, columns: Sequence[str], texts: Sequence[str]) -> str:
+    """The rows with their number; `texts` are columns in which true and false are unknown."""
+    return render(
+        "store/predict_rows",
+        row=ROW,
+        rows=rows,
+        alias=f"rows for the model {name}",
+        columns=columns,
+        texts=texts,
+        boolean=f"the model {name!r} had text in this column, which is BOOLEAN here: ",
+    )
 
 
 def _csv_type(sql_type: str, quantity: bool) -> str | None:
@@ -163,19 +219,6 @@ def _csv_type(sql_type: str, quantity: bool) -> str | None:
     if not quantity:
         return None
     return {"integer": "BIGINT", "float": "DOUBLE", "decimal": "DOUBLE"}.get(group, sql_type)
-
-
-def _found_schema(name: str, mark: str) -> str:
-    """An expression for the schema of the helper tables, as its store is attached here."""
-    table = f"{_MARKER}{mark}"
-    looked = f"json_serialize_plan({literal(f'FROM {table}')})"
-    before = f"split_part(json_extract_string({looked}, '$.candidates'), {literal(f'.{table}')}, 1)"
-    schema = helper_schema(name)
-    # 'm.bank__tables', or without the catalog where it is the one in USE.
-    elsewhere = f"ends_with({before}, {literal(f'.{schema}')})"
-    catalog = f"CASE WHEN {elsewhere} THEN left({before}, {-len(schema) - 1}) END"
-    quoted = f"'\"' || replace({catalog}, '\"', '\"\"') || '\".'"
-    return f"coalesce({quoted}, '') || {literal(identifier(schema))}"
 
 
 def _rows(csv_options: str) -> str:

@@ -232,3 +232,9 @@ def given_terms(given: Given, names: Sequence[str]) -> list[Term]:
             terms.append(Term(child, parents, one.weight))
     check_acyclic(terms, names)
     return terms
+
+
+def check_super_parent(name: str, names: Sequence[str]) -> None:
+    """An error where the super-parent that is named is no attribute."""
+    if name != AUTO:
+        position_of(name, names, "superparent")

@@ -133,7 +133,7 @@ class Shape:
         return Shape(structure, tuple(range(len(structure.order))))
 
     @staticmethod
-    def selective(structure: Structure, k: int, n_attributes: int) -> Shape:
+    def selective(structure: Structure, k: int | None, n_attributes: int) -> Shape:
         """The first attributes of the order with the first k of their parents."""
         kept = tuple(sorted(structure.order[:n_attributes]))
         parents = tuple(p[:k] if i in kept else () for i, p in enumerate(structure.parents))

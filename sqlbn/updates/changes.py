@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from sqlbn.encoding.preparing import Prepared, encode_rows, prepare_like
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, SourceError, StoreError, opt
+from sqlbn.kinds.kind import Added
 from sqlbn.store.history import (
     FILES,
     HISTORY,
@@ -45,7 +47,6 @@ from sqlbn.updates.joined_codebooks import (
     remaining_numeric,
     unchanged,
 )
-from sqlbn.updates.kinds import Added, kind_of
 from sqlbn.updates.stored_counts import (
     TABLES,
     Part,
@@ -306,37 +307,39 @@ def _rebuild(
     missing = tuple(b.missing for b in joined.books.books)
     limits = new.session.limits
     encoded = Encoded("", joined.books.cards, rows, model.weighted, missing=missing, limits=limits)
-    kind = kind_of(model.living)
-    learner = model.living.options.make_learner()
+    kind, outline = model.kind, model.outline
+    needs = outline.learner.needs
     with progress.stage("structure", "adding up margins", rows):
         margins = SubsetCounts(new, encoded, model.stored.families(MARGINS), MARGINS)
         combine(margins, parts)
         margins.describe("margin_families")
-        sums = margin_sums(
-            margins, joined.class_counts, learner.score == "bayes", learner.orders_by_gain
-        )
-        info = information_for(sums, learner.score)
-        info = replace(info, names=model.living.names)
+        sums = margin_sums(margins, joined.class_counts, needs.score == "bayes", needs.bare_pairs)
+        info = replace(information_for(sums, needs.score), names=outline.names)
         if info.cmi is None:
             info = replace(info, cmi=model.cmi())
-        found = kind.rederive(info, lambda family: all(part.covers(family) for part in parts))
+        covered = partial(_are_covered, parts)
+        found = kind.rederive(outline, info, covered)
     _check_fillable(parts, kind.sets(found.shape))
     with progress.stage("parameters", "adding up families", rows):
         counts = kind.empty_counts(new, encoded, found.shape)
         combine(counts, parts)
     books, class_counts = joined.books.books, joined.class_counts
-    kind.finish(Added(counts, books, class_counts, info, found.shape), progress)
+    kind.finish(outline, Added(counts, books, class_counts, info, found.shape), progress)
     n_classes, elementary = len(joined.class_counts), model.encoding.elementary
     write_variables(new, variables_of(new, joined.books.books, n_classes, elementary))
     # How it was chosen once.
     for name in {"loocv", "encodings", "decisions"} & set(model.workspace.names()):
         old = model.workspace.table(name)
         new.session.execute(f"CREATE TABLE {new.table(name)} AS FROM {old}")
-    return Rebuilt(found.notes, kind.chosen(info, found.shape))
+    return Rebuilt(found.notes, kind.chosen(outline, info, found.shape))
+
+
+def _are_covered(parts: Sequence[Part], family: tuple[int, ...]) -> bool:
+    return all(part.covers(family) for part in parts)
 
 
 def _check_fillable(parts: Sequence[Part], sets: Sequence[tuple[int, ...]]) -> None:
-    if not all(part.covers(family) for part in parts for family in sets):
+    if not all(_are_covered(parts, family) for family in sets):
         raise StoreError(
             "the two models have different parents, and counts of these cannot be added up: "
             f"fit one with {opt('like')} the other {opt('same_structure', True)}"
@@ -350,7 +353,7 @@ def _take_out(
     with progress.stage("taking out", "taking rows out of the counts", encoded.rows):
         for table, described in reversed(TABLES):
             families = model.stored.families(table)
-            as_sets = table == MARGINS or kind_of(model.living).counts_sets
+            as_sets = table == MARGINS or model.kind.counts_sets
             counts = count_again(rows_draft, encoded, families, as_sets, table)
             short = subtract(left, table, model.workspace, counts)
             if short is not None:

@@ -14,7 +14,7 @@ from sqlbn.encoding.categories import known_groups
 from sqlbn.encoding.preparing import Encoding
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnError, StoreError
-from sqlbn.kinds.collection.collected import read_terms
+from sqlbn.kinds.kind import Kind, Outline
 from sqlbn.learners import learners
 from sqlbn.learners.fit_options import FitOptions, stored_options
 from sqlbn.store.damage import damaged_by
@@ -29,7 +29,6 @@ from sqlbn.store.stored_variables import read_elementary
 from sqlbn.structure.information import Matrix
 from sqlbn.structure.shape import Shape, Structure
 from sqlbn.updates.joined_codebooks import Books
-from sqlbn.updates.kinds import Living
 from sqlbn.updates.stored_counts import StoredCounts
 
 
@@ -75,16 +74,9 @@ def shape_of(workspace: Workspace, spec: ModelSpec) -> Shape:
     )
     structure = Structure(tuple(int(row[0]) for row in order), spec.parents)
     k = spec.meta.get("selected_k")
-    terms = read_terms(workspace, spec.books)
-    names = [book.name for book in spec.books]
-    name = spec.meta.get("superparent")
-    first = names.index(name) if terms and name is not None else None
-    weights = None
-    if learners()[spec.meta["learner"]].weighs:
-        table = workspace.table("attributes")
-        rows = workspace.session.rows(f"SELECT weight FROM {table} ORDER BY position")
-        weights = tuple(float(row[0]) for row in rows)
-    return Shape(structure, spec.selected, int(k) if k is not None else None, terms, first, weights)
+    shape = Shape(structure, spec.selected, int(k) if k is not None else None)
+    kind = options_of(spec).make_learner().kind
+    return kind.read_shape(workspace, spec.meta, spec.books, shape)
 
 
 @dataclass(frozen=True)
@@ -143,11 +135,23 @@ class StoredModel:
         return read_history(self.workspace)
 
     @cached_property
-    def living(self) -> Living:
+    def options(self) -> FitOptions:
+        """Those of the fit that it comes from."""
+        return options_of(self.spec)
+
+    @cached_property
+    def kind(self) -> Kind:
+        """How it is derived again."""
+        return self.options.make_learner().kind
+
+    @cached_property
+    def outline(self) -> Outline:
         """What of it outlives a change."""
         margins = self.stored.families(MARGINS).values()
-        return Living(
-            options=options_of(self.spec),
+        options = self.options
+        return Outline(
+            learner=options.make_learner(),
+            smoothing=options.smoothing,
             names=tuple(b.name for b in self.spec.books),
             shape=shape_of(self.workspace, self.spec),
             has_pairs=self.class_variable < 2 or any(len(f) > 1 for f in margins),

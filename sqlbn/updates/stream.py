@@ -19,6 +19,7 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, OptionError, SqlbnWarning
+from sqlbn.evaluation.auto_encoding import learn
 from sqlbn.evaluation.held_out import evaluate_source
 from sqlbn.evaluation.metrics import (
     HIGHER_IS_BETTER,
@@ -30,7 +31,6 @@ from sqlbn.evaluation.metrics import (
 )
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.options.user_values import check_whole
-from sqlbn.pipeline import learn
 from sqlbn.store.history import (
     condition_of,
     counted_files,

@@ -12,10 +12,12 @@ its modules count as modules.
 
 from __future__ import annotations
 
+import pkgutil
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -53,6 +55,8 @@ def walk_of(words: Sequence[str]) -> Walk:
     import sqlbn
     from sqlbn.cli.main import app
 
+    for module in pkgutil.walk_packages(sqlbn.__path__, "sqlbn."):
+        import_module(module.name)  # what runs while modules are loaded is no part of the walk
     package = f"{Path(sqlbn.__file__).parent}/"
     known: set[CodeType] = set()
     steps: list[str] = []

@@ -15,7 +15,7 @@ from conftest import Run, without_rights
 
 import sqlbn
 from sqlbn.errors import SqlbnError
-from sqlbn.options.catalogue import COMMANDS
+from sqlbn.options.command_options import COMMANDS
 
 N = 40
 ROWS = pa.table(

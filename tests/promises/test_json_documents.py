@@ -14,7 +14,7 @@ from conftest import Run
 
 import sqlbn
 from sqlbn.evaluation.metrics import MEASURES
-from sqlbn.options import catalogue
+from sqlbn.options import command_options
 from sqlbn.text import json_text
 
 
@@ -100,7 +100,7 @@ COMMANDS: dict[str, list[str]] = {
 
 
 def test_every_command_is_here() -> None:
-    assert set(catalogue.COMMANDS) - set(COMMANDS) == {"demo"}  # takes seconds: the next test
+    assert set(command_options.COMMANDS) - set(COMMANDS) == {"demo"}  # takes seconds: the next test
 
 
 def test_every_command_prints_one_document(

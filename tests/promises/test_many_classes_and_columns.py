@@ -231,6 +231,6 @@ def test_leave_one_out_that_does_not_fit_is_refused_before_it_starts(fruit: pa.T
 
 def test_leave_one_out_that_takes_long_says_what_a_sample_takes(fruit: pa.Table) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.kinds.product.selection._MANY_ESTIMATES", 1)
+        patch.setattr("sqlbn.kinds.product.product_selection._MANY_ESTIMATES", 1)
         with pytest.warns(SqlbnWarning, match=r"will take about .* minutes; .*loocv.sample"):
             sqlbn.fit(fruit, "kind", "skdb", kmax=1).close()

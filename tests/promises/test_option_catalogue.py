@@ -36,6 +36,7 @@ from sqlbn.kinds import losses
 from sqlbn.learners import registry
 from sqlbn.learners.fit_options import FitOptions, fit_options
 from sqlbn.options import catalogue, reference
+from sqlbn.options.command_options import COMMANDS
 from sqlbn.options.option import GROUPS, Option, declared
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure, no_parents
@@ -91,7 +92,7 @@ def test_python_and_the_program_take_the_same(verb: str) -> None:
     function = VERBS[verb]
     own = inspect.signature(function).parameters
     keywords = declared(keywords_of(function))
-    taken = catalogue.COMMANDS[verb]
+    taken = COMMANDS[verb]
     options = {**taken.own_options, **taken.keyword_options}
     for name, option in options.items():
         if option.only_program or option.argument or name in ("json", "quiet"):
@@ -312,7 +313,7 @@ def test_two_learners_of_one_name(toy: Any) -> None:
 
 
 def flags() -> Iterator[tuple[str, Option]]:
-    for name, taken in catalogue.COMMANDS.items():
+    for name, taken in COMMANDS.items():
         for option in (*taken.own_options.values(), *taken.keyword_options.values()):
             if not option.argument and not option.only_python:
                 yield name, option
@@ -327,13 +328,13 @@ def test_a_short_flag_has_one_meaning() -> None:
         "-f": {"format"}, "-l": {"learner"}, "-o": {"out"}, "-q": {"quiet"}, "-s": {"store"},
         "-t": {"target"},
     }  # fmt: skip
-    for name, taken in catalogue.COMMANDS.items():
+    for name, taken in COMMANDS.items():
         assert not taken.own_options.keys() & taken.keyword_options.keys(), name
 
 
-@pytest.mark.parametrize("name", catalogue.COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_help_has_groups_and_an_example(name: str, cli: Run) -> None:
-    taken = catalogue.COMMANDS[name]
+    taken = COMMANDS[name]
     text = cli(*name.split(), "--help").stdout
     assert text.rstrip().endswith(f"Example:\n  {taken.example}")
     for option in (*taken.own_options.values(), *taken.keyword_options.values()):
@@ -349,10 +350,10 @@ def test_help_has_groups_and_an_example(name: str, cli: Run) -> None:
     assert doc.split("\n\n")[0].replace("\n", " ") == taken.summary
 
 
-@pytest.mark.parametrize("name", catalogue.COMMANDS)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_examples_are_taken_apart(name: str) -> None:
     """Words that the program would run; the pages' commands run in the tests of the guide."""
-    words = shlex.split(catalogue.COMMANDS[name].example)
+    words = shlex.split(COMMANDS[name].example)
     assert words[0] == "sqlbn" and words[1 : 1 + len(name.split())] == name.split()
     made = command.made(name)
     context = made.make_context(name, words[1 + len(name.split()) :], resilient_parsing=False)
@@ -396,7 +397,7 @@ def test_commands_are_those_of_the_catalogue() -> None:
         inner = group.get_command(None, name)  # type: ignore[arg-type]
         names = inner.list_commands(None) if hasattr(inner, "list_commands") else [""]
         found |= {f"{name} {sub}".strip() for sub in names}
-    assert found == set(catalogue.COMMANDS)
+    assert found == set(COMMANDS)
 
 
 # -- words that other rooms have, stores and the page ---------------------------------------------

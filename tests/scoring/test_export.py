@@ -81,7 +81,7 @@ def test_pmml(
 def test_what_pmml_and_bif_cannot_say(fitted: dict[str, Model]) -> None:
     with pytest.raises(ExportError, match="mean of many networks"):
         fitted["a1de"].export(format="pmml")
-    with pytest.raises(ExportError, match="sum over networks"):
+    with pytest.raises(ExportError, match="sum over many networks"):
         fitted["tc"].export(format="pmml")
     with pytest.raises(NetworkError, match="mean of many networks"):
         fitted["a1de"].export(format="bif")

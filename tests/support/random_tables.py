@@ -26,6 +26,8 @@ from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 
 SOAK = int(os.environ.get("SQLBN_SOAK", "0"))
+# So many examples at most, for a first look: `bash tests/run.sh quick`.
+QUICK = int(os.environ.get("SQLBN_QUICK", "0"))
 TOLERANCE = 1e-12
 TARGET, WEIGHT = "y", "w"
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
@@ -35,7 +37,7 @@ NAMES = ("x", "n", "code", "class", "select", "two words", 'quo"te', "it's", "gr
 
 def examples(number: int) -> Callable[[Any], Any]:
     return settings(
-        max_examples=number * max(SOAK, 1),
+        max_examples=min(number, QUICK) if QUICK else number * max(SOAK, 1),
         derandomize=not SOAK,
         deadline=None,
         database=None,
@@ -313,9 +315,9 @@ def as_if_large(limit: int) -> Iterator[None]:
             inserted_together=limit,
         )
         patch.setattr(Session, "limits", low)
-        patch.setattr("sqlbn.kinds.product.factors._COMPLETE_LEAST", limit)
-        patch.setattr("sqlbn.kinds.product.factors._COMPLETE_MOST", limit)
-        patch.setattr("sqlbn.kinds.product.factors.FUSED_KEYS", 1)
+        patch.setattr("sqlbn.kinds.product.factor_tables._COMPLETE_LEAST", limit)
+        patch.setattr("sqlbn.kinds.product.factor_tables._COMPLETE_MOST", limit)
+        patch.setattr("sqlbn.kinds.product.factor_tables.FUSED_KEYS", 1)
         patch.setattr("sqlbn.kinds.average.super_tables._FUSED_VALUES", limit)
         patch.setattr("sqlbn.kinds.average.super_tables._COMPLETE_VALUES", limit)
         patch.setattr("sqlbn.kinds.average.super_tables._GAPLESS_KEYS", limit)

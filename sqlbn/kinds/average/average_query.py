@@ -21,20 +21,18 @@ from sqlbn.engines.sql import (
     render,
 )
 from sqlbn.kinds.average.superparents import SUPER_TABLE, SuperParents, implied_table
-from sqlbn.kinds.distinct_rows import (
+from sqlbn.kinds.product.factor_tables import Factor
+from sqlbn.kinds.row_queries import (
+    BATCH,
     Key,
+    Listed,
     any_values,
+    carried_codes,
     distinct_rows,
     identity,
+    joined_batch,
     rejoined,
 )
-from sqlbn.kinds.joins import (
-    BATCH,
-    Listed,
-    carried_codes,
-    joined_batch,
-)
-from sqlbn.kinds.product.factors import Factor
 
 if TYPE_CHECKING:
     from sqlbn.kinds.compiler import Scorer

@@ -14,8 +14,7 @@ from sqlbn.counts.cover import Family
 from sqlbn.counts.subsets import SeenCells, SubsetCounts
 from sqlbn.engines.packing import strides
 from sqlbn.kinds.average.superparents import SUPER_TABLE, Averaged, SuperParents
-from sqlbn.kinds.product.factor_tables import write_factors
-from sqlbn.kinds.product.factors import Factor
+from sqlbn.kinds.product.factor_tables import Factor, write_factors
 
 Array = npt.NDArray[Any]
 

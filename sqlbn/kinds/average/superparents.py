@@ -67,6 +67,11 @@ class SuperParents:
         """Whether some codes say nothing of the class."""
         return self.drops or self.neutral
 
+    @property
+    def implying(self) -> list[int]:
+        """The attributes of which some value implies another's."""
+        return [j for j, generals in enumerate(self.implied) if generals]
+
     def n_counting(self, attribute: int) -> int:
         """How many codes of an attribute are not ignored; these come first."""
         return self.radices[attribute] - self.drops - self.neutral
@@ -226,17 +231,14 @@ def write_subsumptions(
 
 def read_supers(
     workspace: Workspace, books: Sequence[Codebook], smoothing: Smoothing
-) -> SuperParents | None:
-    """The super parents of the model in a draft; None where it averages nothing."""
-    tables = workspace.names()
-    if "superparents" not in tables:
-        return None
+) -> SuperParents:
+    """The super parents of the model in a workspace."""
     positions = {book.name: at for at, book in enumerate(books)}
     rows = workspace.session.rows(
         f"SELECT attributes, weight, seen FROM {workspace.table('superparents')} "
         "ORDER BY superparent"
     )
-    drops = "subsumptions" in tables
+    drops = "subsumptions" in workspace.names()
     implied: list[list[int]] = [[] for _ in books]
     if drops:
         for name, general in workspace.session.rows(

@@ -13,7 +13,7 @@ from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.packing import key_type
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.product.factors import Factor
+from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.structure.parent_sets import Term
 
 START_TABLE = "predict_start"
@@ -261,10 +261,8 @@ def write_turns(workspace: Workspace, collected: Collected, names: Sequence[str]
 
 def read_collected(
     workspace: Workspace, books: Sequence[Codebook], smoothing: Smoothing
-) -> Collected | None:
-    """The turns of the model in a draft; None where it is no collection."""
-    if "turns" not in workspace.names():
-        return None
+) -> Collected:
+    """The turns of the model in a workspace."""
     positions = {book.name: at for at, book in enumerate(books)}
     ignored = tuple(smoothing.ignored_codes(book.n_values, book.missing) for book in books)
     turns = [
@@ -291,9 +289,7 @@ def read_collected(
 
 
 def read_terms(workspace: Workspace, books: Sequence[Codebook]) -> tuple[Term, ...]:
-    """The terms of the model in a draft; none where it is no collection."""
-    if "terms" not in workspace.names():
-        return ()
+    """The terms of the model in a workspace."""
     positions = {book.name: at for at, book in enumerate(books)}
     return tuple(
         Term(positions[attribute], tuple(positions[p] for p in parents), weight)

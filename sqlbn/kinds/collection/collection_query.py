@@ -18,20 +18,18 @@ from sqlbn.engines.sql import (
     render,
 )
 from sqlbn.kinds.collection.collected import START_TABLE, Collected
-from sqlbn.kinds.distinct_rows import (
+from sqlbn.kinds.product.factor_tables import Factor
+from sqlbn.kinds.row_queries import (
+    BATCH,
     Key,
+    Listed,
     any_values,
+    carried_codes,
     distinct_rows,
     identity,
+    joined_batch,
     rejoined,
 )
-from sqlbn.kinds.joins import (
-    BATCH,
-    Listed,
-    carried_codes,
-    joined_batch,
-)
-from sqlbn.kinds.product.factors import Factor
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.average.super_tables import by_class
 from sqlbn.kinds.collection.collected import START_TABLE, CollectionPlan, plan_collection
 from sqlbn.kinds.estimates import Smoothing, term_estimate
-from sqlbn.kinds.product.factor_tables import AttributeValues, spread
-from sqlbn.kinds.product.factors import Factor
+from sqlbn.kinds.product.factor_tables import AttributeValues, Factor, spread
 from sqlbn.structure.parent_sets import Term
 
 Array = npt.NDArray[Any]

@@ -18,9 +18,8 @@ from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.limits import in_blocks
 from sqlbn.errors import OutOfMemoryError, opt
-from sqlbn.kinds.compiler import TIE
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.losses import LEAST_PROBABILITY, Loss, finished, matthews
+from sqlbn.kinds.losses import LEAST_PROBABILITY, TIE, Loss, finished, matthews
 
 Array = npt.NDArray[Any]
 

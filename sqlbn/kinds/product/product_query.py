@@ -1,8 +1,9 @@
-"""Scores of a large product of factors in several statements: some joins, some classes at a time.
+"""The SQL of a product's scores: one streaming query of joins, or several statements if large.
 
-One query for all of it is planned in a time that grows faster than its joins and classes (1,000
-classes, 20 columns: minutes for 5,000 rows), and carries every column of the input through every
-join (2,000 columns, 2 classes: 19 GB). Here a row is known by its number until it has its scores.
+One query for all of a large product is planned in a time that grows faster than its joins and
+classes (1,000 classes, 20 columns: minutes for 5,000 rows), and carries every column of the input
+through every join (2,000 columns, 2 classes: 19 GB). In steps, some joins and some classes at a
+time, a row is known by its number until it has its scores.
 """
 
 from __future__ import annotations
@@ -16,16 +17,86 @@ from sqlbn.data.relation import ROW, staged
 from sqlbn.encoding.codebook import column_sql
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits, in_blocks
+from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.row_engine import Persisted
-from sqlbn.engines.sql import NAMES
-from sqlbn.kinds.compiler import (
-    Scorer,
-    chains_of,
-    coded_rows,
-    product_scores,
-)
-from sqlbn.kinds.product.factors import Factor
+from sqlbn.engines.sql import NAMES, render
+from sqlbn.kinds.compiler import Scorer, coded_rows
+from sqlbn.kinds.product.factor_tables import Factor
+from sqlbn.kinds.row_queries import BATCH, joined_batch
+
+
+def product_scores(scorer: Scorer, coded: str, reorder: Limits | None = None) -> str:
+    """Rows whose codes (and those of no other attributes) a query gives, with log scores."""
+    keys = [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in scorer.factors]
+    codes = [f"{NAMES.code}{v}" for v in scorer.used]
+    scored = render(
+        "score/keys",
+        names=NAMES,
+        coded=coded,
+        kept=scorer.dialect.without(codes, among=scorer.kept),
+        keys=keys,
+        starts=[scorer.dialect.double(prior) for prior in scorer.log_prior],
+    )
+    joins, looked_up = len(scorer.factors), len(scorer.factors) * len(scorer.class_names)
+    outer = reorder is not None and (
+        joins > reorder.inner_joins or looked_up > reorder.scoring_lookups
+    )
+    batch: list[list[Factor]] = []
+    chains = chains_of(scorer.factors)
+    columns = [*scorer.kept, *(key["alias"] for key in keys)]
+    for place, chain in enumerate(chains):
+        batch.append(chain)
+        if sum(map(len, batch)) >= BATCH or place == len(chains) - 1:
+            scored, columns = _score_batch(scorer, scored, columns, batch, outer)
+            batch = []
+    return scored
+
+
+def _key(scorer: Scorer, factor: Factor) -> str:
+    key = packed_sql(
+        [f"{NAMES.code}{v}" for v in factor.variables],
+        [scorer.books[v].slots for v in factor.variables],
+    )
+    ignored = scorer.ignored(factor.members[0])
+    if factor.role == "parents" and ignored:
+        # Of an ignored value the parents say nothing; no key, no join.
+        listed = ", ".join(map(str, ignored))
+        child = f"{NAMES.code}{factor.members[0]}"
+        return f"CASE WHEN {child} NOT IN ({listed}) THEN {key} END"
+    return key
+
+
+def chains_of(factors: Sequence[Factor]) -> list[list[Factor]]:
+    """Factors that belong together, each chain from its deepest level down to its base."""
+    depth = {"cell": 2, "parents": 1, "base": 0}
+    chains: dict[tuple[int, ...], list[Factor]] = {}
+    for factor in factors:
+        chains.setdefault(factor.members, []).append(factor)
+    return [sorted(c, key=lambda f: (-f.level, -depth[f.role])) for c in chains.values()]
+
+
+def _score_batch(
+    scorer: Scorer,
+    scored: str,
+    columns: Sequence[str],
+    chains: Sequence[Sequence[Factor]],
+    outer: bool,
+) -> tuple[str, list[str]]:
+    """Add what some chains of factors say: of each chain the deepest level that has the key."""
+    n = len(scorer.class_names)
+    sums = []
+    for j in range(n):
+        terms = [f"s.{NAMES.score}{j}"]
+        for chain in chains:
+            levels = [f"f{f.number}.l_{scorer.first_class + j}" for f in chain]
+            terms.append(levels[0] if len(levels) == 1 else f"COALESCE({', '.join(levels)})")
+        sums.append(" + ".join(terms))
+    factors = [f for chain in chains for f in chain]
+    return joined_batch(scored, columns, factors, sums, scorer.prefix, outer, scorer.dialect)
+
+
+# -- in steps -----------------------------------------------------------------------------------
 
 
 def is_large(scorer: Scorer, limits: Limits) -> bool:
@@ -33,7 +104,7 @@ def is_large(scorer: Scorer, limits: Limits) -> bool:
     joins = len(scorer.factors)
     looked_up = joins * len(scorer.class_names)
     large = joins > limits.scoring_joins or looked_up > limits.scoring_lookups
-    return large and scorer.is_product
+    return large and scorer.scoring.adds_factors
 
 
 @contextmanager

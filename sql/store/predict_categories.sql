@@ -1,0 +1,3 @@
+{# The categories that `predict` joins. #}
+SELECT attribute, code, value
+FROM {{ categories }}

@@ -1,0 +1,63 @@
+"""What selections by leave-one-out share: the surface of losses, its table, the choice."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sqlbn.engines.workspace import Workspace
+from sqlbn.kinds.kind import Selection
+from sqlbn.kinds.losses import Loss
+from sqlbn.structure.shape import Choice, choose
+
+Surfaces = dict[Loss, npt.NDArray[np.float64]]
+
+# The slice that is timed before the pass: long enough to be told from the fixed cost of a query.
+SLICE_ROWS = 50_000
+
+
+def write_and_choose(workspace: Workspace, surfaces: Surfaces, selection: Selection) -> Choice:
+    """Keep the surfaces as a table, and choose from that of the loss."""
+    surface = surfaces[selection.loss]
+    write_loocv(workspace, surfaces, selection.ks[: len(surface)])
+    return best_of(surfaces, selection)
+
+
+def best_of(surfaces: Surfaces, selection: Selection) -> Choice:
+    """The nested model with the smallest loss."""
+    surface = surfaces[selection.loss]
+    ks = list(selection.ks[: len(surface)])
+    return choose(surface, ks, selection.select, selection.loss == "mcc")
+
+
+def write_loocv(workspace: Workspace, surfaces: Surfaces, ks: Sequence[int]) -> None:
+    """The draft's `loocv`: the whole surface, one row a cell and loss."""
+    rows = [
+        (k, n, loss, float(values[at, n]))
+        for loss, values in surfaces.items()
+        for at, k in enumerate(ks)
+        for n in range(values.shape[1])
+    ]
+    workspace.fill("loocv", rows)
+
+
+def chosen_loss(workspace: Workspace, loss: Loss, k: int, n_attributes: int) -> float:
+    """The loss of the model that was chosen; others may have a smaller one where not all could be.
+
+    With `select` k all attributes are kept, though fewer may do better.
+    """
+    query = (
+        f"SELECT value FROM {workspace.table('loocv')} "
+        f"WHERE loss = '{loss}' AND k = {k} AND n_attributes = {n_attributes}"
+    )
+    return float(workspace.session.row(query)[0])
+
+
+def seconds_of(work: Callable[[], None]) -> float:
+    """How long some work takes."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
