@@ -28,7 +28,7 @@ listed AS (
     lower_cell,
     [{% for j in range(n_classes) %}{{ ", " if not loop.first }}n_{{ j }}{% endfor %}] AS n,
     [{% for j in range(n_classes) %}{{ ", " if not loop.first }}t_{{ j }}{% endfor %}] AS t,
-    [{% for j in range(n_classes) %}{{ ", " if not loop.first }}(n_{{ j }} + {{ share }}) / (t_{{ j }} + {{ m }}){% endfor %}] AS p
+    [{% for j in range(n_classes) %}{{ ", " if not loop.first }}{{ estimate.sql("n_" ~ j, "t_" ~ j) }}{% endfor %}] AS p
     {% if value %}
     , sum({% for j in range(n_classes) %}{{ " + " if not loop.first }}n_{{ j }}{% endfor %}) OVER (PARTITION BY value) AS everywhere
     {% endif %}
@@ -45,7 +45,7 @@ owned AS (
     t[y + 1] AS own_t,
     {{ seen }} AS alone
     {% else %}
-    (greatest(n[y + 1] - 1, 0) + {{ share }}) / (greatest(t[y + 1] - 1, 0) + {{ m }}) AS own,
+    {{ estimate.left_out_sql("n[y + 1]", "t[y + 1]") }} AS own,
     {{ seen }} > 1 AS usable
     {% endif %}
   FROM listed CROSS JOIN (SELECT CAST(range AS INTEGER) AS y FROM range({{ n_classes }}))
@@ -61,10 +61,10 @@ SELECT
   , p[{{ slot.at }} + 1] AS {{ slot.estimate }}
   , CASE WHEN {{ slot.at }} = y OR own_n < owned.alone THEN 1e0
     {% if lower %}
-    WHEN owned.alone < below.alone THEN below.{{ slot.estimate }} * ((below.t - owned.alone) + {{ m }}) / ((below.n - owned.alone) + {{ share }})
+    WHEN owned.alone < below.alone THEN below.{{ slot.estimate }} * {% set left = estimate.left_out_parts_sql("below.n", "below.t", "owned.alone") %}{{ left.below }} / {{ left.above }}
     ELSE below.{{ slot.name }} END AS {{ slot.name }}
     {% else %}
-    ELSE {{ "1e0" if backs_off else "p[" ~ slot.at ~ " + 1] * ((own_t - owned.alone) + " ~ m ~ ") / " ~ share }} END AS {{ slot.name }}
+    ELSE {{ "1e0" if backs_off else "p[" ~ slot.at ~ " + 1] * (" ~ estimate.below_sql("(own_t - owned.alone)") ~ ") / " ~ estimate.share_sql }} END AS {{ slot.name }}
     {% endif %}
   {% endfor %}
   {% else %}

@@ -33,13 +33,13 @@ parents AS (
 {% if role == "cell" %}
 SELECT cells.key AS key
   {% for j in classes %}
-  , ln((cells.n_{{ j }} + {{ share }}) / (parents.n_{{ j }} + {{ m }})) AS l_{{ j }}
+  , ln({{ estimate.sql("cells.n_" ~ j, "parents.n_" ~ j) }}) AS l_{{ j }}
   {% endfor %}
 FROM cells JOIN parents USING (parents_key)
 {% else %}
 SELECT parents_key AS key
   {% for j in classes %}
-  , ln({{ share }} / (n_{{ j }} + {{ m }})) AS l_{{ j }}
+  , ln({{ estimate.unseen_sql("n_" ~ j) }}) AS l_{{ j }}
   {% endfor %}
 FROM parents
 {% for code in ignored %}

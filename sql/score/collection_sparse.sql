@@ -33,13 +33,13 @@ parents AS (
 {% if role == "cell" %}
 SELECT {{ offset }} + cells.key
   {% for j in classes %}
-  , {{ weight }} * (cells.n_{{ j }} + {{ share }}) / (parents.n_{{ j }} + {{ m }})
+  , {{ weight }} * {{ estimate.sql("cells.n_" ~ j, "parents.n_" ~ j) }}
   {% endfor %}
 FROM cells JOIN parents USING (parents_key)
 {% else %}
 SELECT {{ offset }} + parents_key
   {% for j in classes %}
-  , {{ weight }} * {{ share }} / (n_{{ j }} + {{ m }})
+  , {{ weight }} * {{ estimate.unseen_sql("n_" ~ j) }}
   {% endfor %}
 FROM parents
 {% endif %}

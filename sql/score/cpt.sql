@@ -28,7 +28,7 @@ SELECT
   {% endfor %}
   k.class AS class,
   COALESCE(cells.n, 0) AS n,
-  (COALESCE(cells.n, 0) + {{ share }}) / (COALESCE(totals.n, 0) + {{ m }}) AS probability
+  {{ estimate.sql("COALESCE(cells.n, 0)", "COALESCE(totals.n, 0)") }} AS probability
 FROM seen
 CROSS JOIN {{ classes }} AS k
 LEFT JOIN cells

@@ -1,7 +1,13 @@
-"""Smoothed probabilities from arrays of counts, with back-off."""
+"""Every estimate of a probability from counts, with its leave-one-out form: in arrays and in SQL.
+
+`MEstimate` is the formula; `Smoothing` the rules around it: back-off, missing and unseen values.
+Tables of probabilities are made by `log_factor` and `term_estimate`, those of leave-one-out by
+`loo_ratios` and `importance_columns`; large ones by templates that get the same `MEstimate`.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
@@ -9,12 +15,103 @@ from typing import Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.engines.sql import literal
 from sqlbn.options.catalogue import checked
 
 Backoff = Literal["cell", "parents", "parents-both", "none"]
 Estimate = Literal["m", "laplace"]
 Missing = Literal["value", "ignore"]
 Unseen = Literal["neutral", "smoothed"]
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class MEstimate:
+    """P = (n + m/v) / (t + m): n of t rows have one of v values; `share` is m/v.
+
+    Laplace is that of m = v. The parts above and below the line stand alone, too, where logarithms
+    of them are added up. Left out is a row of weight w, of n and of t alike. In SQL the same
+    expressions are made of expressions for n, t and w.
+    """
+
+    m: float
+    share: float
+
+    # -- arrays ------------------------------------------------------------------------------
+
+    def above(self, n: Any) -> Any:
+        """What is above the line."""
+        return n + self.share
+
+    def below(self, t: Any) -> Any:
+        """What is below it."""
+        return t + self.m
+
+    def of(self, n: Any, t: Any) -> Any:
+        """The estimate."""
+        return self.above(n) / self.below(t)
+
+    def unseen(self, t: Any) -> Any:
+        """That of a value with a count of 0."""
+        return self.share / self.below(t)
+
+    def left_out(self, n: Any, t: Any, w: Any = 1.0) -> Any:
+        """The estimate without a row that is among n."""
+        return self.of(np.maximum(n - w, 0.0), np.maximum(t - w, 0.0))
+
+    def log_left_out(self, n: Any, t: Any, w: Any = 1.0) -> Array:
+        """Its logarithm, as the difference of two."""
+        found: Array = np.log(self.above(np.maximum(n - w, 0)))
+        found -= np.log(self.below(np.maximum(t - w, 0)))
+        return found
+
+    def most_log_ratio(self, total: float, n_values: int) -> float:
+        """A bound on |ln| of the ratio of two estimates, whatever the counts of `total` rows."""
+        return math.log((total + self.m) * n_values / self.m + 1)
+
+    # -- SQL ---------------------------------------------------------------------------------
+
+    @property
+    def share_sql(self) -> str:
+        """What is above the line where n is 0."""
+        return literal(self.share)
+
+    def above_sql(self, n: str) -> str:
+        """What is above the line; to be put into brackets."""
+        return f"{n} + {self.share_sql}"
+
+    def below_sql(self, t: str) -> str:
+        """What is below it; to be put into brackets."""
+        return f"{t} + {literal(self.m)}"
+
+    def sql(self, n: str, t: str) -> str:
+        """The estimate."""
+        return f"({self.above_sql(n)}) / ({self.below_sql(t)})"
+
+    def unseen_sql(self, t: str) -> str:
+        """That of a value with a count of 0."""
+        return f"{self.share_sql} / ({self.below_sql(t)})"
+
+    def left_out_sql(self, n: str, t: str) -> str:
+        """The estimate without a row of weight 1 that is among n."""
+        return self.sql(f"greatest({n} - 1, 0)", f"greatest({t} - 1, 0)")
+
+    def left_out_parts_sql(self, n: str, t: str, w: str) -> EstimateParts:
+        """Both parts, in brackets, without a row of weight w, which n is known to hold.
+
+        The subtractions are exact, what is added to them is not.
+        """
+        return EstimateParts(
+            f"({self.above_sql(f'({n} - {w})')})", f"({self.below_sql(f'({t} - {w})')})"
+        )
+
+
+@dataclass(frozen=True)
+class EstimateParts:
+    """An estimate's parts above and below the line, as SQL."""
+
+    above: str
+    below: str
 
 
 @dataclass(frozen=True)
@@ -66,13 +163,30 @@ class Smoothing:
         """Whether a product of such estimates has a leave-one-out form."""
         return self.estimate == "m" and not self.ignores and self.backoff != "none"
 
+    def of(self, n_values: int) -> MEstimate:
+        """The estimate of a variable with so many values; nothing is added where there is none."""
+        m = self.m_of(n_values)
+        return MEstimate(m, m / n_values if n_values else 0.0)
+
+    def evidence(self, cells: Array, parents: Array) -> Array:
+        """The counts of which there must be some for a level of back-off to be used."""
+        return cells if self.backoff == "cell" else parents
+
+    def evidence_left_out(self, cells: Array, parents: Array) -> Array:
+        """The same in leave-one-out, where there must be more than the row."""
+        return parents if self.left_out_by_parents else cells
+
+    @property
+    def evidence_left_out_sql(self) -> str:
+        """The same of lists of counts by class n and t, as one number."""
+        if not self.left_out_by_parents:
+            return "list_sum(n)"
+        # Where a value is unseen when the row is out, no parents say anything of it.
+        return "least(list_sum(t), everywhere)" if self.is_neutral else "list_sum(t)"
+
     def m_of(self, n_values: int) -> float:
         """The m of a variable with so many values."""
         return float(n_values) if self.estimate == "laplace" else self.m
-
-    def share_of(self, n_values: int) -> float:
-        """What is added to the count of each of so many values; 0 where there is none."""
-        return self.m_of(n_values) / n_values if n_values else 0.0
 
     def missing_code(self, n_codes: int, missing: int | None) -> int | None:
         """The code of missing values; None where they are unseen values like others.
@@ -137,19 +251,14 @@ def _stored_backoff(name: str) -> Backoff:
     return "none" if name == "none" else checked_backoff(name)
 
 
-Array = npt.NDArray[Any]
-
-
-def log_prior(class_counts: Sequence[float], m: float) -> list[float]:
-    """ln P(y), m-estimate."""
+def log_prior(class_counts: Sequence[float], smoothing: Smoothing) -> list[float]:
+    """ln P(y)."""
     counts = np.asarray(class_counts, dtype=float)
-    prior = (counts + m / len(counts)) / (counts.sum() + m)
+    prior = smoothing.of(len(counts)).of(counts, counts.sum())
     return [float(p) for p in np.log(prior)]
 
 
-def log_factor(
-    counts: Array, m: float, backoff: Backoff, ignored: Sequence[Sequence[int]] = ()
-) -> Array:
+def log_factor(counts: Array, smoothing: Smoothing, ignored: Sequence[Sequence[int]] = ()) -> Array:
     """ln P(x | parents, y) for every combination of codes, unseen ones included.
 
     Axes of `counts`: value, parents in their order, class. In the result every axis but the last
@@ -159,43 +268,44 @@ def log_factor(
     are no values, which may need yet another slot: they are not counted, and where x is one of
     them (without back-off: where any is) the logarithm is 0.
     """
-    if backoff == "none":
-        estimate = term_estimate(counts, m, ignored)
-        bare: Array = np.log(np.where(estimate > 0, estimate, 1.0))
-        return bare
+    if smoothing.backoff == "none":
+        bare = term_estimate(counts, smoothing, ignored)
+        found: Array = np.log(np.where(bare > 0, bare, 1.0))
+        return found
     ignored = ignored or [()] * (counts.ndim - 1)
-    n_values = _n_values(counts, ignored)
+    estimate = smoothing.of(_n_values(counts, ignored))
     padded = _padded(counts, ignored)
-    if not n_values:
+    if not estimate.share:
         return np.zeros_like(padded)
     result = None
     for level in range(counts.ndim - 1):
         cells = padded.sum(axis=tuple(range(1 + level, padded.ndim - 1)))
         _overwrite(cells, ignored[: level + 1], 0.0)
         parents = cells.sum(axis=0, keepdims=True)
-        estimate = (cells + m / n_values) / (parents + m)
+        estimates = estimate.of(cells, parents)
         if result is None:
-            result = estimate
+            result = estimates
         else:
-            seen = cells if backoff == "cell" else parents
-            usable = seen.sum(axis=-1, keepdims=True) > 0
-            result = np.where(usable, estimate, result[..., None, :])
+            usable = smoothing.evidence(cells, parents).sum(axis=-1, keepdims=True) > 0
+            result = np.where(usable, estimates, result[..., None, :])
     assert result is not None
     _overwrite(result, ignored[:1], 1.0)
     logs: Array = np.log(result)
     return logs
 
 
-def term_estimate(counts: Array, m: float, ignored: Sequence[Sequence[int]] = ()) -> Array:
+def term_estimate(
+    counts: Array, smoothing: Smoothing, ignored: Sequence[Sequence[int]] = ()
+) -> Array:
     """P(x | parents, y) without back-off, axes as in `log_factor`; 0 where a value is ignored."""
     ignored = ignored or [()] * (counts.ndim - 1)
-    n_values = _n_values(counts, ignored)
+    estimate = smoothing.of(_n_values(counts, ignored))
     cells = _padded(counts, ignored)
-    if not n_values:
+    if not estimate.share:
         return np.zeros_like(cells)
     _overwrite(cells, ignored, 0.0)
     parents = cells.sum(axis=0, keepdims=True)
-    found: Array = (cells + m / n_values) / (parents + m)
+    found: Array = estimate.of(cells, parents)
     _overwrite(found, ignored, 0.0)
     return found
 
@@ -217,3 +327,117 @@ def _overwrite(values: Array, ignored: Sequence[Sequence[int]], by: float) -> No
     """Set what has an ignored code."""
     for axis, codes in enumerate(ignored):
         values[(slice(None),) * axis + (list(codes),)] = by
+
+
+# -- leave-one-out: how much other classes gain on a row's own when the row is out ---------------
+
+
+def slots_of(n_classes: int, rotated: bool) -> list[int]:
+    """The numbers of the ratio columns.
+
+    Rotated, slot j of a row of class y is class (y + j) mod c, and the row's own class needs no
+    column: its ratio is 1. Otherwise slot j is class j.
+    """
+    return list(range(1, n_classes)) if rotated else list(range(n_classes))
+
+
+def slot_classes(n_classes: int, rotated: bool) -> Array:
+    """The class of each slot (columns) for each class y of a row (rows)."""
+    y, j = np.arange(n_classes)[:, None], np.array(slots_of(n_classes, rotated), dtype=np.int64)
+    found: Array = (y + j) % n_classes if rotated else np.broadcast_to(j, (n_classes, len(j)))
+    return found
+
+
+def loo_ratios(counts: Array, smoothing: Smoothing, rotated: bool, w: Array | float = 1.0) -> Array:
+    """P'(x | pa, class of slot) / P'(x | pa, y) for every cell (x, parents, y), slots last.
+
+    `counts` has axes value, parents in order, class. P' are the estimates without a row of weight
+    `w` (of each cell, or one number) in class y, with back-off to fewer parents where nothing of
+    the value would be left, or nothing with the parents' values. Where unseen values are neutral,
+    one that no other row has says nothing of the class.
+    """
+    n_classes = counts.shape[-1]
+    estimate, classes = smoothing.of(counts.shape[0]), slot_classes(n_classes, rotated)
+    best: Array | None = None
+    for level in range(counts.ndim - 1):
+        deeper = tuple(range(1 + level, counts.ndim - 1))
+        cells = counts.sum(axis=deeper, keepdims=True).astype(float)
+        parents = cells.sum(axis=0, keepdims=True)
+        own = estimate.left_out(cells, parents, w)
+        ratios = estimate.of(cells, parents)[..., classes] / own[..., None]
+        if best is not None:
+            seen = smoothing.evidence_left_out(cells, parents).sum(axis=-1, keepdims=True)
+            ratios = np.where((seen - w > 0)[..., None], ratios, best)
+        best = ratios
+    assert best is not None
+    if smoothing.is_neutral:
+        best = np.where((_totals(counts) - w > 0)[..., None], best, 1.0)
+    best[..., classes == np.arange(n_classes)[:, None]] = 1.0
+    best[counts == 0] = 1.0  # keys that no row has
+    return best
+
+
+def _totals(counts: Array) -> Array:
+    """How often each value occurs at all, along the axes of the counts."""
+    found: Array = counts.sum(axis=tuple(range(1, counts.ndim)), keepdims=True)
+    return found
+
+
+def importance_columns(counts: Array, smoothing: Smoothing, rotated: bool) -> dict[str, Array]:
+    """The columns that `ratio_sql` reads, of every cell (x, parents, y)."""
+    n_classes, cells = counts.shape[-1], counts.astype(float)
+    parents = np.broadcast_to(cells.sum(axis=0, keepdims=True), cells.shape)
+    alone = smoothing.evidence_left_out(cells, parents).sum(axis=-1, keepdims=True)
+    if smoothing.left_out_by_parents and smoothing.is_neutral:
+        alone = np.minimum(alone, _totals(counts))
+    # Of several classes none can be a single row.
+    last = loo_ratios(counts, smoothing, rotated, alone)
+    last[cells < alone] = 1.0
+    estimates = smoothing.of(cells.shape[0]).of(cells, parents)
+    others = estimates[..., slot_classes(n_classes, rotated)]
+    found = {"n": cells, "t": parents, "alone": np.broadcast_to(alone, cells.shape)}
+    for i, j in enumerate(slots_of(n_classes, rotated)):
+        found |= {f"q_{j}": others[..., i], f"r_{j}": last[..., i]}
+    return {name: np.ascontiguousarray(values).reshape(-1) for name, values in found.items()}
+
+
+def ratio_sql(
+    estimate: MEstimate, table: str, row: str, j: int, importance: bool, rotated: bool
+) -> str:
+    """The ratio of a slot, of a joined table and a row with its class y and weight w."""
+    if not importance:
+        return f"{table}.r_{j}"
+    # The subtractions are exact, what is added to them is not.
+    left = estimate.left_out_parts_sql(f"{table}.n", f"{table}.t", f"{row}.w")
+    changed = f"{table}.q_{j} * {left.below} / {left.above}"
+    own = "" if rotated else f"WHEN {row}.y = {j} THEN 1e0 "
+    # DuckDB 2.0.0 stops with an internal error where a column is that of a joined table in one
+    # chunk of rows and computed in the next: so a zero is added.
+    last = f"{table}.r_{j} + ({row}.w - {table}.alone)"
+    return f"CASE {own}WHEN {row}.w < {table}.alone THEN {changed} ELSE {last} END"
+
+
+def prior_columns(
+    class_counts: Array, estimate: MEstimate, rotated: bool, importance: bool
+) -> dict[str, Array]:
+    """P'(class of slot) / P'(y) for each class y; for importances what `prior_sql` makes it of."""
+    n_classes = len(class_counts)
+    classes = slot_classes(n_classes, rotated)
+    shares = estimate.above(class_counts)[classes]
+    slots = slots_of(n_classes, rotated)
+    if importance:
+        found = {"n": np.asarray(class_counts, float)}
+        return found | {f"q_{j}": shares[:, i] for i, j in enumerate(slots)}
+    ratios = shares / estimate.above(np.maximum(class_counts - 1, 0.0))[:, None]
+    ratios[classes == np.arange(n_classes)[:, None]] = 1.0
+    return {f"r_{j}": ratios[:, i] for i, j in enumerate(slots)}
+
+
+def prior_sql(
+    estimate: MEstimate, table: str, row: str, j: int, importance: bool, rotated: bool
+) -> str:
+    """The ratio of a slot before any attribute, as `ratio_sql`."""
+    if not importance:
+        return f"{table}.r_{j}"
+    changed = f"{table}.q_{j} / ({estimate.above_sql(f'({table}.n - {row}.w)')})"
+    return changed if rotated else f"CASE WHEN {row}.y = {j} THEN 1e0 ELSE {changed} END"

@@ -169,10 +169,8 @@ def family_logs(workspace: Workspace, spec: ModelSpec, position: int) -> Array:
     counts = np.zeros(prod(radices))
     counts[found["key"]] = found["n"]
     smoothing = spec.smoothing
-    n_values = smoothing.n_values(books[0].n_values, books[0].missing)
     ignored = [smoothing.ignored_codes(b.n_values, b.missing) for b in books]
-    m = smoothing.m_of(n_values)
-    return log_factor(counts.reshape(radices), m, smoothing.backoff, ignored)
+    return log_factor(counts.reshape(radices), smoothing, ignored)
 
 
 def smoothed_copy(workspace: Workspace, spec: ModelSpec) -> tuple[Workspace, ModelSpec]:

@@ -18,7 +18,7 @@ from sqlbn.search.blocks import RowStream
 from sqlbn.search.bounds import Rule
 from sqlbn.search.decisions import Graph, Log, Task
 from sqlbn.search.hill_climbing import LocalScores, hgc
-from sqlbn.search.search_options import Searching
+from sqlbn.search.search_options import SearchOptions
 from sqlbn.search.vfbn1 import vfbn1
 from sqlbn.search.vfbn2 import vfbn2
 from sqlbn.structure.shape import Structure
@@ -48,11 +48,10 @@ class FoundNetwork:
 
 
 def search_network(
-    session: Session, encoded: Encoded, searching: Searching, progress: Progress
+    session: Session, encoded: Encoded, method: str, options: SearchOptions, progress: Progress
 ) -> FoundNetwork:
     """Search for parents; Ctrl-C ends the search, not the fit: what was found so far is kept."""
     d, cards = encoded.n_attributes, encoded.cards
-    method, options = searching.method, searching.options
     # A class of one value, as of a network without a target, would only be in the way.
     fixed = [encoded.class_variable] if cards[-1] > 1 else []
     limits = options.limits(cards, cards[-1])

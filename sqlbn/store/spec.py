@@ -13,7 +13,7 @@ from sqlbn.encoding.codebook import BookTables, Codebook
 from sqlbn.encoding.learn_codebooks import class_codebook
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import strides, unpacked_sql
-from sqlbn.engines.sql import literal, relation_sql, render
+from sqlbn.engines.sql import relation_sql, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import (
     ColumnError,
@@ -77,7 +77,7 @@ class ModelSpec:
     @property
     def log_prior(self) -> tuple[float, ...]:
         """ln P(y)."""
-        return tuple(log_prior(self.class_counts, self.smoothing.m_of(len(self.class_counts))))
+        return tuple(log_prior(self.class_counts, self.smoothing))
 
     def scorer(
         self,
@@ -139,10 +139,9 @@ class ModelSpec:
             position=position,
             counts=relation_sql(prefix, "counts"),
             classes=relation_sql(prefix, "classes"),
-            m=literal(smoothing.m_of(n_values)),
-            share=literal(smoothing.share_of(n_values)),
+            estimate=smoothing.of(n_values),
         )
-        return table if self.has_class else f"SELECT * EXCLUDE (class) FROM ({table})"
+        return table if self.has_class else render("score/cpt_without_class", table=table)
 
     def trained(self, of_all: bool = False) -> dict[str, Trained]:
         """The types of the columns that prediction looks at, or `of_all`, and of the target."""

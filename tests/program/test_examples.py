@@ -67,3 +67,10 @@ def _fit_line() -> str:
     found = re.search(r"sqlbn fit .*", text)
     assert found is not None
     return found[0]
+
+
+def test_a_learner_in_one_file(workplace: Path) -> None:
+    said = run(workplace, sys.executable, "examples/hidden_naive_bayes.py").splitlines()
+    rmse = {line.split()[0]: float(line.split()[1]) for line in said[1:4]}
+    assert rmse["hnb"] < rmse["nb"]
+    assert "'parents': ['workclass']" in said[4]

@@ -162,8 +162,7 @@ def average_of(
         kept=tuple(sorted(kept)),
         weights=weights,
         class_counts=tuple(class_counts),
-        m=smoothing.m,
-        neutral=smoothing.is_neutral,
+        smoothing=smoothing,
     )
 
 

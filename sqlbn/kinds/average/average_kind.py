@@ -156,7 +156,7 @@ class AverageScoring(Scoring):
                 {
                     "attributes": list(factor.variables),
                     "sparse": factor.role == "sparse",
-                    "share": scorer.smoothing.m / book.n_values,
+                    "share": scorer.smoothing.of(book.n_values).share,
                     "table": table_of(workspace, factor.table),
                 }
             )

@@ -267,7 +267,8 @@ class AverageLoo:
         """The logarithm that a row's own class is divided by, given a super parent."""
         if not self._importance:
             return None
-        return f"ln((p.n - k.w) + {literal(self._averaged.m)}) + 0 * p.share"
+        estimate = self._averaged.smoothing.of(len(self._averaged.class_counts))
+        return f"ln({estimate.below_sql('(p.n - k.w)')}) + 0 * p.share"
 
     def _start_score(self, j: int) -> str:
         """The logarithm of a super parent alone."""
@@ -286,11 +287,11 @@ class AverageLoo:
             return found
         zero = f"0 * f{place}.n"
         if own is not None:
-            share = self._averaged.m / self._tables.radices[self._order[place]]
-            changed = f"ln((f{place}.n - s.w) + {literal(share)}) - s.above"
+            estimate = self._averaged.smoothing.of(self._tables.radices[self._order[place]])
+            changed = f"ln({estimate.above_sql(f'(f{place}.n - s.w)')}) - s.above"
             counted = " AND ".join(filter(None, (own, f"f{place}.n <> {literal(NO_COUNT)}")))
             found = f"({found} + CASE WHEN {counted} THEN {changed} ELSE {zero} END)"
-        if not self._averaged.neutral:
+        if not self._averaged.smoothing.is_neutral:
             return found
         nothing = f"{zero} + 0 * f{place}.l_{j}"
         return f"CASE WHEN s.w < f{place}.alone THEN {found} + {zero} ELSE {nothing} END"

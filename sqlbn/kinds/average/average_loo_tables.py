@@ -57,7 +57,7 @@ class AverageLooTables:
         self._cards = self._counts.encoded.cards
         self._classes = np.asarray(averaged.class_counts, float)
         self._n_classes = len(self._classes)
-        self._m, self._importance = averaged.m, self._counts.encoded.importance
+        self._smoothing, self._importance = averaged.smoothing, self._counts.encoded.importance
         self._total = float(self._classes.sum())
         self._tables: list[str] = []
         self._n_keys = 0
@@ -91,8 +91,8 @@ class AverageLooTables:
             for v, logs in self._frequency.items()
         }
         most = [
-            math.log((self._total + self._m) * max(self._cards[v], 1) / self._m + 1) + rarest[v]
-            for v in self._order
+            self._smoothing.of(n).most_log_ratio(self._total, n) + rarest[v]
+            for v, n in ((v, max(self._cards[v], 1)) for v in self._order)
         ]
         return float(2 ** math.ceil(math.log2(4 * self._averaged.n * sum(most) + 1024)))
 
@@ -150,21 +150,22 @@ class AverageLooTables:
         for turn, weight in zip(self._turns, self._weights, strict=True):
             at, y = np.nonzero(turn.numbers >= 0)
             cells = self._n_classes * math.prod(self._cards[v] for v in turn.subset)
-            share = self._m / cells
+            estimate = self._smoothing.of(cells)
             # What P(y, x_s) is divided by is the same everywhere, and left out.
-            log, n = np.log(turn.cells.counts[at] + share), turn.cells.counts[at, y]
-            own = np.log(np.maximum(n - 1, 0) + share)
+            log, n = np.log(estimate.above(turn.cells.counts[at])), turn.cells.counts[at, y]
+            own = np.log(estimate.above(np.maximum(n - 1, 0)))
             relative = np.full(len(at), math.log(weight)) - sum(
                 self._frequency[v][turn.cells.codes[at, place]]
                 for place, v in enumerate(turn.subset)
             )
             other = {"level": np.full(len(at), len(turn.subset), np.int8)}
             if self._importance:
-                ends = [np.log(n + share), np.full(len(at), math.log(share))]
+                share = np.full(len(at), estimate.share)
+                ends = [np.log(estimate.above(n)), np.log(share)]
                 self._bound_own(log + relative[:, None], y, [end + relative for end in ends])
                 own = np.zeros(len(at))
                 alone = turn.cells.totals[at] if turn.subset else np.full(len(at), np.inf)
-                other |= {"n": n.astype(float), "share": np.full(len(at), share), "alone": alone}
+                other |= {"n": n.astype(float), "share": share, "alone": alone}
             keys.append(turn.keys[at, y])
             logs.append(self._by_slot(log, own, y) + relative[:, None])
             others.append(other)
@@ -179,7 +180,7 @@ class AverageLooTables:
         """
         counts = self._counts.array_of((attribute,))
         left = counts.sum(axis=1, keepdims=True) - np.minimum(counts, 1.0)
-        found: Array = (left <= 0) & self._averaged.neutral & (not self._importance)
+        found: Array = (left <= 0) & self._smoothing.is_neutral & (not self._importance)
         return found
 
     def _child_logs(self, attribute: int) -> tuple[Array, Array, dict[str, Array]]:
@@ -190,7 +191,7 @@ class AverageLooTables:
         keys, logs = [np.zeros(0, np.int64)], [np.zeros((0, self._n_classes))]
         counts, alone = [np.zeros(0)], [np.zeros(0)]
         totals = self._counts.array_of((attribute,)).sum(axis=1).astype(float)
-        share = self._m / self._cards[attribute]
+        estimate = self._smoothing.of(self._cards[attribute])
         frequency, unseen = self._frequency[attribute], self._unseen(attribute)
         for turn in self._turns:
             if attribute in turn.subset:
@@ -198,28 +199,22 @@ class AverageLooTables:
             place, cells = self._counts.seen_with(turn.subset, turn.cells, attribute)
             at, y = np.nonzero((cells.counts > 0) & (turn.numbers[place] >= 0))
             joint, parent = cells.counts[at], turn.cells.counts[place[at]]
-            log = np.log(joint + share) - np.log(parent + self._m)
+            log = np.log(estimate.above(joint)) - np.log(estimate.below(parent))
             n, above = cells.counts[at, y], parent[np.arange(len(y)), y]
-            own = self._own_log(n, above, 1.0, share)
+            own = estimate.log_left_out(n, above)
             codes = cells.codes[at]
             rare = frequency[codes]
             if self._importance:
-                ends = [self._own_log(n, above, w, share) - rare for w in (np.zeros(len(n)), n)]
+                ends = [estimate.log_left_out(n, above, w) - rare for w in (np.zeros(len(n)), n)]
                 self._bound_own(log - rare[:, None], y, ends)
                 own = np.zeros(len(at))
             keys.append(turn.numbers[place[at], y] * self._cards[attribute] + codes)
             found = self._by_slot(log, own, y) - rare[:, None]
             logs.append(np.where(unseen[codes, y][:, None], 0.0, found))
             counts.append(n.astype(float))
-            alone.append(totals[codes] if self._averaged.neutral else np.full(len(at), np.inf))
+            alone.append(totals[codes] if self._smoothing.is_neutral else np.full(len(at), np.inf))
         counted = {"n": np.concatenate(counts), "alone": np.concatenate(alone)}
         return np.concatenate(keys), np.concatenate(logs), counted if self._importance else {}
-
-    def _own_log(self, n: Array, above: Array, w: Array | float, share: float) -> Array:
-        """ln P'(x | super parent, y) of a row's own class without a row of that weight."""
-        found: Array = np.log(np.maximum(n - w, 0) + share)
-        found -= np.log(np.maximum(above - w, 0) + self._m)
-        return found
 
     def _bound(self, logs: Array) -> Array:
         if logs.size:

@@ -211,7 +211,7 @@ def _term(scorer: Scorer, supers: SuperParents, factor: Factor, j: int) -> str:
     column = f"f{factor.number}.l_{j}"
     if factor.role == "child":
         return column
-    share = scorer.smoothing.m / scorer.books[factor.variables[0]].n_values
+    share = scorer.smoothing.of(scorer.books[factor.variables[0]].n_values).share
     unseen = f"s.{NAMES.divisor}{j} + {literal(math.log(share))}"
     term = f"COALESCE({column}, {unseen})"
     if supers.ignores:

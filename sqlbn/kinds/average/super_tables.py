@@ -68,8 +68,8 @@ class SuperTables:
     """Makes the tables that scoring joins, and the draft's `factors`."""
 
     def __init__(self, averaged: Averaged, supers: SuperParents) -> None:
-        counts, m = averaged.counts, averaged.m
-        self._counts, self._supers, self._kept, self._m = counts, supers, averaged.kept, m
+        counts, self._smoothing = averaged.counts, averaged.smoothing
+        self._counts, self._supers, self._kept = counts, supers, averaged.kept
         self._workspace, self._cards = counts.workspace, counts.encoded.cards
         self._total = float(sum(averaged.class_counts))
         self._n_classes = len(averaged.class_counts)
@@ -77,7 +77,8 @@ class SuperTables:
         self._n_values = sum(len(t.keys) for t in self._turns)
         # N(super parent's value, y), and the logarithm that every estimate given it divides by.
         self._parents = np.concatenate([t.cells.counts for t in self._turns])
-        self._divisors = np.log(self._parents + m)
+        # It is the same for all attributes: they have one m.
+        self._divisors = np.log(self._smoothing.of(self._n_classes).below(self._parents))
 
     @property
     def seen(self) -> list[int]:
@@ -131,12 +132,11 @@ class SuperTables:
     # -- tables ------------------------------------------------------------------------------
 
     def _make_super(self, with_divisors: bool) -> None:
-        m, n_classes = self._m, self._n_classes
         starts = []
         for turn in self._turns:
-            cells = n_classes * math.prod(self._cards[v] for v in turn.subset)
-            share = (turn.cells.counts + m / cells) / (self._total + m)
-            starts.append(np.log(share) + math.log(turn.weight))
+            cells = self._n_classes * math.prod(self._cards[v] for v in turn.subset)
+            joint = self._smoothing.of(cells).of(turn.cells.counts, self._total)
+            starts.append(np.log(joint) + math.log(turn.weight))
         logs = np.concatenate(starts)
         levels = [np.full(len(t.keys), len(t.subset), np.int8) for t in self._turns]
         columns: dict[str, Array] = {
@@ -153,16 +153,16 @@ class SuperTables:
     def _logs(self, attribute: int) -> Array:
         """ln P(value | super parent's value, class), for all seen values of all super parents."""
         n_values, radix = self._cards[attribute], self._supers.radices[attribute]
-        share = self._m / n_values
+        estimate = self._smoothing.of(n_values)
         found = np.zeros((self._n_values, radix, self._n_classes))
         for turn in self._turns:
             if attribute in turn.subset:
                 continue  # it is a parent here: nothing to multiply with
             divisor = self._divisors[turn.numbers, None, :]
             joint = joint_codes(self._counts, turn, attribute)
-            found[turn.numbers, :n_values] = np.log(joint + share) - divisor
+            found[turn.numbers, :n_values] = np.log(estimate.above(joint)) - divisor
             if not self._supers.neutral:
-                found[turn.numbers, n_values : n_values + 1] = math.log(share) - divisor
+                found[turn.numbers, n_values : n_values + 1] = math.log(estimate.share) - divisor
             # Further slots are those of ignored values, which count for nothing.
         return found
 
@@ -181,7 +181,8 @@ class SuperTables:
 
     def _make_sparse(self, factor: Factor) -> None:
         attribute = factor.variables[0]
-        radix, share = self._supers.radices[attribute], self._m / self._cards[attribute]
+        radix = self._supers.radices[attribute]
+        estimate = self._smoothing.of(self._cards[attribute])
         keys, logs = [], []
         for turn in self._turns:
             if attribute in turn.subset:
@@ -194,7 +195,7 @@ class SuperTables:
             places, cells = self._counts.seen_with(turn.subset, turn.cells, attribute)
             numbers = places + turn.first
             keys.append(numbers * radix + cells.codes)
-            logs.append(np.log(cells.counts + share) - self._divisors[numbers])
+            logs.append(np.log(estimate.above(cells.counts)) - self._divisors[numbers])
         columns: dict[str, Array] = {"key": np.concatenate(keys).astype(np.int64)}
         columns |= by_class("l", np.concatenate(logs))
         self._workspace.session.create_table(self._workspace.table(factor.table), columns)

@@ -96,8 +96,7 @@ def turns(
 class Averaged:
     """Counts of all sets of the kept attributes, and the weights of those that take turns.
 
-    `min_count` is that of subsumption resolution; None is without. With `neutral` an unseen value
-    is left out.
+    `min_count` is that of subsumption resolution; None is without.
     """
 
     n: int
@@ -106,8 +105,7 @@ class Averaged:
     kept: tuple[int, ...]
     weights: dict[Family, float] | None
     class_counts: tuple[float, ...]
-    m: float
-    neutral: bool
+    smoothing: Smoothing
 
     def turns(self) -> tuple[tuple[Family, ...], tuple[float, ...]]:
         """The super parents and their weights."""
@@ -129,7 +127,7 @@ class Averaged:
             weights=weights,
             radices=tuple(card + 1 + drops for card in cards),
             drops=drops,
-            neutral=self.neutral,
+            neutral=self.smoothing.is_neutral,
             implied=((),) * len(cards),
             n_seen=0,
         )

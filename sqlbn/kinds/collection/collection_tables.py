@@ -42,8 +42,7 @@ class CountedTerms:
         family, values = (term.child, *term.parents), self.values
         axes = [term.family.index(v) for v in family]
         counts = np.transpose(self.counts.array_of(term.family), [*axes, len(family)])
-        m = self.smoothing.m_of(values.n_values[term.child])
-        return term_estimate(counts, m, [values.ignored[v] for v in family])
+        return term_estimate(counts, self.smoothing, [values.ignored[v] for v in family])
 
     def plan(self) -> CollectionPlan:
         """How these terms are scored."""
@@ -177,7 +176,6 @@ class CollectionTables:
                 packed_sql([alias[v] for v in part], [c.slots[v] for v in part])
                 for part in (family, term.parents)
             ]
-            n_values = self._n_values[term.child]
             self._workspace.session.run(
                 "score/collection_sparse",
                 table=self._workspace.table(factor.table),
@@ -194,6 +192,5 @@ class CollectionTables:
                 counts=self._counts.table,
                 position=number,
                 weight=literal(self._weight(term)),
-                m=literal(self._smoothing.m_of(n_values)),
-                share=literal(self._smoothing.share_of(n_values)),
+                estimate=self._smoothing.of(self._n_values[term.child]),
             )

@@ -82,7 +82,7 @@ def most_probable(
     super parent scores what is left of them.
     """
     session, encoded = counts.workspace.session, counts.encoded
-    prior = tuple(log_prior(class_counts, smoothing.m_of(len(class_counts))))
+    prior = tuple(log_prior(class_counts, smoothing))
     with progress.stage("superparent", "trying super parents", encoded.rows, len(tried)):
         rows = _put_together(session, encoded)
         try:

@@ -128,8 +128,7 @@ class ArrayLoo:
         only_whole: bool = False,
     ) -> None:
         self._families, self._order, self._cards = families, order, encoded.cards
-        self._m, self._neutral = smoothing.m, smoothing.is_neutral
-        self._by_parents = smoothing.left_out_by_parents
+        self._smoothing, self._neutral = smoothing, smoothing.is_neutral
         self._n_classes, self._losses, self._only_whole = len(class_counts), losses, only_whole
         check_memory(session, encoded, families)
         tables = [encoded] if sample is None or sample is encoded else [encoded, sample]
@@ -187,9 +186,11 @@ class ArrayLoo:
                 sums.add(at, place, logs, part.y, part.w)
 
     def _prior_logs(self, part: Part) -> Array:
-        share = self._m / self._n_classes
-        logs = np.broadcast_to(np.log(self._class_counts + share), part.shape(self._n_classes))
-        own = np.maximum(self._class_counts[part.y] - part.out, 0.0) + share
+        estimate = self._smoothing.of(self._n_classes)
+        logs = np.broadcast_to(
+            np.log(estimate.above(self._class_counts)), part.shape(self._n_classes)
+        )
+        own = estimate.above(np.maximum(self._class_counts[part.y] - part.out, 0.0))
         return part.against_own(logs.copy(), np.log(own))
 
     def _level(self, position: int, depth: int, part: Part, levels: dict[int, Level]) -> Level:
@@ -205,16 +206,16 @@ class ArrayLoo:
     def _deeper(self, position: int, part: Part, before: Level | None) -> Level:
         depth = 0 if before is None else before.depth + 1
         cells = self._cells_at(position, depth)
-        m, share = self._m, self._m / self._cards[position]
+        estimate = self._smoothing.of(self._cards[position])
         # What a class says is the same for all rows of a cell, but for the row's own class.
         first, at, inverse = np.unique(
             cells.numbers[part.rows], return_index=True, return_inverse=True
         )
         inside = cells.counts.of(first)
         around = cells.around.of(cells.parents[part.rows][at])
-        logs = np.log((inside + share) / (around + m))[inverse]
+        logs = np.log(estimate.of(inside, around))[inverse]
         n, t = inside[inverse, part.y], around[inverse, part.y]
-        own = np.log((np.maximum(n - part.out, 0.0) + share) / (np.maximum(t - part.out, 0.0) + m))
+        own = np.log(estimate.left_out(n, t, part.out))
         others = part.others(inside, inverse, n)
         if before is None:
             # A value that only the row itself has says nothing.
@@ -222,7 +223,8 @@ class ArrayLoo:
             logs[~is_seen], own[~is_seen] = 0.0, 0.0
         else:
             is_seen = before.is_seen
-            used = part.others(around, inverse, t) if self._by_parents else others
+            by_parents = self._smoothing.left_out_by_parents
+            used = part.others(around, inverse, t) if by_parents else others
             back = ~(used & is_seen)
             logs[back], own[back] = before.logs[back], before.own[back]
         return Level(depth, logs, own, part.against_own(logs.copy(), own), is_seen)

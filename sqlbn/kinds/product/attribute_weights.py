@@ -144,7 +144,7 @@ def weigh(
     if encoded.cards[-1] < 2 or not positions:
         return Selected(frozenset(), (0.0,) * len(positions), 0.0, 0.0, 0)
     tables = [rotated(logs) for logs in FactorTables(counts, smoothing).single_logs()]
-    prior = rotated(np.array(log_prior(class_counts, smoothing.m_of(len(class_counts)))))
+    prior = rotated(np.array(log_prior(class_counts, smoothing)))
     relation = _put_together(session, encoded)
     total = float(sum(class_counts))
     try:

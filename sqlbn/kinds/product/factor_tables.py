@@ -13,9 +13,9 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.packing import key_type, packed_sql
-from sqlbn.engines.sql import literal, render
+from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
-from sqlbn.kinds.estimates import Smoothing, log_factor
+from sqlbn.kinds.estimates import MEstimate, Smoothing, log_factor
 
 Array = npt.NDArray[Any]
 Role = Literal["base", "cell", "parents", "child", "sparse", "group"]
@@ -218,16 +218,12 @@ class FactorTables:
 
     def _logs(self, family: Sequence[int], level: int) -> Array:
         """ln P(x | parents up to a level, y)."""
-        attribute, smoothing = family[0], self._smoothing
-        counts, m = (
-            self._counts.array(attribute, level),
-            self._smoothing.m_of(self._values.n_values[attribute]),
-        )
+        counts = self._counts.array(family[0], level)
         ignored = [self._ignored[v] for v in family[: level + 1]]
-        if smoothing.backoff == "none" and level < len(family) - 1:
+        if self._smoothing.backoff == "none" and level < len(family) - 1:
             # The base of a chain without back-off: the parents' values were never seen.
             counts = np.zeros_like(counts)
-        return log_factor(counts, m, smoothing.backoff, ignored)
+        return log_factor(counts, self._smoothing, ignored)
 
     def _make_chain(self, factor: Factor) -> None:
         attribute = factor.members[0]
@@ -238,7 +234,8 @@ class FactorTables:
         # Without back-off an ignored parent leaves the factor out; there is one parent at most.
         ignored = self._ignored[parents[0]] if self._smoothing.backoff == "none" else ()
         cells = math.prod(self._slots[v] for v in used)
-        n_classes, n_values = self._counts.n_classes, self._values.n_values[attribute]
+        n_classes = self._counts.n_classes
+        estimate = self._smoothing.of(self._values.n_values[attribute])
         values: dict[str, Any] = {
             "key": packed_sql([alias[v] for v in used], [self._slots[v] for v in used]),
             "parents_key": packed_sql(
@@ -252,11 +249,10 @@ class FactorTables:
             "position": attribute,
             "present": self._values.present(alias),
         }
-        m, share = self._smoothing.m_of(n_values), self._smoothing.share_of(n_values)
         most = self._workspace.session.limits.chain_classes
         if n_classes > most and key_type(cells) != "HUGEINT":
             found = self._workspace.session.arrays(render("score/chain_counts", **values))
-            columns = chain_columns(found, factor.role, n_classes, m, share, ignored)
+            columns = chain_columns(found, factor.role, n_classes, estimate, ignored)
             self._workspace.session.create_table(self._workspace.table(factor.table), columns)
             return
         self._workspace.session.run(
@@ -264,8 +260,7 @@ class FactorTables:
             table=self._workspace.table(factor.table),
             role=factor.role,
             classes=range(n_classes),
-            m=literal(m),
-            share=literal(share),
+            estimate=estimate,
             ignored=ignored,
             **values,
         )
@@ -275,8 +270,7 @@ def chain_columns(
     cells: Mapping[str, Array],
     role: str,
     n_classes: int,
-    m: float,
-    share: float,
+    estimate: MEstimate,
     ignored: Sequence[int],
 ) -> dict[str, Array]:
     """What `chain_factor` makes by an expression a class, from counts of cells."""
@@ -287,11 +281,11 @@ def chain_columns(
     t = np.zeros((len(parents), n_classes))
     np.add.at(t, around, n)
     if role == "cell":
-        logs = np.log((n + share) / (t[around] + m))
+        logs = np.log(estimate.of(n, t[around]))
     else:
         extra = np.setdiff1d(np.asarray(ignored, dtype=parents.dtype), parents)
         keys = np.concatenate([parents, extra])
-        logs = np.concatenate([np.log(share / (t + m)), np.zeros((len(extra), n_classes))])
+        logs = np.concatenate([np.log(estimate.unseen(t)), np.zeros((len(extra), n_classes))])
         order = np.argsort(keys)
         keys, logs = keys[order], logs[order]
     columns: dict[str, Array] = {"key": keys}

@@ -252,8 +252,10 @@ class SearchedFit(ProductFit):
         super().count()
 
     def _parents(self) -> Structure:
-        job = self.job
-        found = search_network(job.workspace.session, job.encoded, self._searching, job.progress)
+        job, searching = self.job, self._searching
+        found = search_network(
+            job.workspace.session, job.encoded, searching.method, searching.options, job.progress
+        )
         found.log.write(job.workspace, job.names)
         self.chosen |= found.chosen
         return found.structure

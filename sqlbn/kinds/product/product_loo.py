@@ -7,7 +7,6 @@ logarithms of the ratios are kept in between, so that nothing over- or underflow
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,19 +16,14 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.sql import render
-from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.estimates import Smoothing, prior_columns, prior_sql, slots_of
 from sqlbn.kinds.losses import (
     Loss,
     LossTotals,
     needs_classes,
     terms,
 )
-from sqlbn.kinds.product.product_loo_tables import (
-    LooTables,
-    prior_columns,
-    prior_sql,
-    slots_of,
-)
+from sqlbn.kinds.product.product_loo_tables import LooTables
 
 Array = npt.NDArray[np.float64]
 
@@ -79,7 +73,7 @@ class LeaveOneOut:
         self._weight = "w" if self._encoded.weighted else None
         total = self._encoded.total_sql
         self._total = float(self._row_engine.row(f"SELECT {total} FROM {self._relation}")[0])
-        self._prior_bound = self._write_prior(np.asarray(class_counts, float), smoothing.m)
+        self._prior_bound = self._write_prior(np.asarray(class_counts, float), smoothing)
 
     def surface(
         self,
@@ -128,17 +122,17 @@ class LeaveOneOut:
             self.losses_at(k, slice_.relation, 1.0)
         self._row_engine.unpersist(slice_)
 
-    def _write_prior(self, class_counts: npt.NDArray[np.float64], m: float) -> float:
+    def _write_prior(self, class_counts: npt.NDArray[np.float64], smoothing: Smoothing) -> float:
         """Make the table of the prior; a bound on the logarithms of its ratios."""
         self._prior = self._session.fresh_name("loo_prior")
         n = len(class_counts)
-        self._prior_share = m / n
-        found = prior_columns(class_counts, m, self._rotated, self._encoded.importance)
+        self._prior_estimate = estimate = smoothing.of(n)
+        found = prior_columns(class_counts, estimate, self._rotated, self._encoded.importance)
         columns = {"key": np.arange(n, dtype=np.uint16)}
         columns |= {name: np.ascontiguousarray(values) for name, values in found.items()}
         self._session.create_table(self._prior, columns)
         if self._encoded.importance:
-            return math.log((float(class_counts.sum()) + m) * n / m + 1)
+            return estimate.most_log_ratio(float(class_counts.sum()), n)
         return max((float(np.abs(np.log(r)).max()) for r in found.values()), default=0.0)
 
     # -- one k' ------------------------------------------------------------------------------
@@ -206,9 +200,12 @@ class LeaveOneOut:
             )
             keys.append({"sql": sql, "alias": f"k{place}"})
         if batch.is_first:
-            how = self._prior_share, encoded.importance, self._rotated
+            estimate, how = self._prior_estimate, (encoded.importance, self._rotated)
             ratios = [
-                {"sql": prior_sql("prior", "e", j, *how), "name": self._ratio(j)}
+                {
+                    "sql": prior_sql(estimate, "prior", "e", j, *how),
+                    "name": self._ratio(j),
+                }
                 for j in self._slots
             ]
             join = f"JOIN {self._prior} AS prior ON prior.key = e.y"

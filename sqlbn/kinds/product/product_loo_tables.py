@@ -11,7 +11,6 @@ alone can have, the key says what w is: then the factor is a column again, r_j.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,13 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.sql import literal
-from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.estimates import (
+    Smoothing,
+    importance_columns,
+    loo_ratios,
+    ratio_sql,
+    slots_of,
+)
 
 Array = npt.NDArray[Any]
 
@@ -45,120 +50,6 @@ class LooTable:
     scratch: Path | None = None
 
 
-def ratio_sql(
-    table: str, row: str, j: int, m: float, share: float, importance: bool, rotated: bool
-) -> str:
-    """The ratio of a slot, of a joined table and a row with its class y and weight w."""
-    if not importance:
-        return f"{table}.r_{j}"
-    # The subtractions are exact, what is added to them is not.
-    changed = (
-        f"{table}.q_{j} * (({table}.t - {row}.w) + {literal(m)}) "
-        f"/ (({table}.n - {row}.w) + {literal(share)})"
-    )
-    own = "" if rotated else f"WHEN {row}.y = {j} THEN 1e0 "
-    # DuckDB 2.0.0 stops with an internal error where a column is that of a joined table in one
-    # chunk of rows and computed in the next: so a zero is added.
-    last = f"{table}.r_{j} + ({row}.w - {table}.alone)"
-    return f"CASE {own}WHEN {row}.w < {table}.alone THEN {changed} ELSE {last} END"
-
-
-def slots_of(n_classes: int, rotated: bool) -> list[int]:
-    """The numbers of the ratio columns.
-
-    Rotated, slot j of a row of class y is class (y + j) mod c, and the row's own class needs no
-    column: its ratio is 1. Otherwise slot j is class j.
-    """
-    return list(range(1, n_classes)) if rotated else list(range(n_classes))
-
-
-def slot_classes(n_classes: int, rotated: bool) -> Array:
-    """The class of each slot (columns) for each class y of a row (rows)."""
-    y, j = np.arange(n_classes)[:, None], np.array(slots_of(n_classes, rotated), dtype=np.int64)
-    found: Array = (y + j) % n_classes if rotated else np.broadcast_to(j, (n_classes, len(j)))
-    return found
-
-
-def loo_ratios(counts: Array, smoothing: Smoothing, rotated: bool, w: Array | float = 1.0) -> Array:
-    """P'(x | pa, class of slot) / P'(x | pa, y) for every cell (x, parents, y), slots last.
-
-    `counts` has axes value, parents in order, class. P' are the estimates without a row of weight
-    `w` (of each cell, or one number) in class y, with back-off to fewer parents where nothing of
-    the value would be left, or nothing with the parents' values. Where unseen values are neutral,
-    one that no other row has says nothing of the class.
-    """
-    m, by_parents = smoothing.m, smoothing.left_out_by_parents
-    n_values, n_classes = counts.shape[0], counts.shape[-1]
-    classes = slot_classes(n_classes, rotated)
-    best: Array | None = None
-    for level in range(counts.ndim - 1):
-        deeper = tuple(range(1 + level, counts.ndim - 1))
-        cells = counts.sum(axis=deeper, keepdims=True).astype(float)
-        parents = cells.sum(axis=0, keepdims=True)
-        estimates = (cells + m / n_values) / (parents + m)
-        own = (np.maximum(cells - w, 0.0) + m / n_values) / (np.maximum(parents - w, 0.0) + m)
-        ratios = estimates[..., classes] / own[..., None]
-        if best is not None:
-            seen = (parents if by_parents else cells).sum(axis=-1, keepdims=True)
-            ratios = np.where((seen - w > 0)[..., None], ratios, best)
-        best = ratios
-    assert best is not None
-    if smoothing.is_neutral:
-        best = np.where((_totals(counts) - w > 0)[..., None], best, 1.0)
-    best[..., classes == np.arange(n_classes)[:, None]] = 1.0
-    best[counts == 0] = 1.0  # keys that no row has
-    return best
-
-
-def _totals(counts: Array) -> Array:
-    """How often each value occurs at all, along the axes of the counts."""
-    found: Array = counts.sum(axis=tuple(range(1, counts.ndim)), keepdims=True)
-    return found
-
-
-def importance_columns(counts: Array, smoothing: Smoothing, rotated: bool) -> dict[str, Array]:
-    """The columns that `ratio_sql` reads, of every cell (x, parents, y)."""
-    n_classes, m, by_parents = counts.shape[-1], smoothing.m, smoothing.left_out_by_parents
-    cells = counts.astype(float)
-    parents = np.broadcast_to(cells.sum(axis=0, keepdims=True), cells.shape)
-    alone = (parents if by_parents else cells).sum(axis=-1, keepdims=True)
-    if by_parents and smoothing.is_neutral:
-        alone = np.minimum(alone, _totals(counts))
-    # Of several classes none can be a single row.
-    last = loo_ratios(counts, smoothing, rotated, alone)
-    last[cells < alone] = 1.0
-    estimates = (cells + m / cells.shape[0]) / (parents + m)
-    others = estimates[..., slot_classes(n_classes, rotated)]
-    found = {"n": cells, "t": parents, "alone": np.broadcast_to(alone, cells.shape)}
-    for i, j in enumerate(slots_of(n_classes, rotated)):
-        found |= {f"q_{j}": others[..., i], f"r_{j}": last[..., i]}
-    return {name: np.ascontiguousarray(values).reshape(-1) for name, values in found.items()}
-
-
-def prior_columns(
-    class_counts: Array, m: float, rotated: bool, importance: bool
-) -> dict[str, Array]:
-    """P'(class of slot) / P'(y) for each class y; for importances what `prior_sql` makes it of."""
-    n_classes = len(class_counts)
-    classes = slot_classes(n_classes, rotated)
-    shares = (class_counts + m / n_classes)[classes]
-    slots = slots_of(n_classes, rotated)
-    if importance:
-        found = {"n": np.asarray(class_counts, float)}
-        return found | {f"q_{j}": shares[:, i] for i, j in enumerate(slots)}
-    ratios = shares / (np.maximum(class_counts - 1, 0.0) + m / n_classes)[:, None]
-    ratios[classes == np.arange(n_classes)[:, None]] = 1.0
-    return {f"r_{j}": ratios[:, i] for i, j in enumerate(slots)}
-
-
-def prior_sql(table: str, row: str, j: int, share: float, importance: bool, rotated: bool) -> str:
-    """The ratio of a slot before any attribute, as `ratio_sql`."""
-    if not importance:
-        return f"{table}.r_{j}"
-    changed = f"{table}.q_{j} / (({table}.n - {row}.w) + {literal(share)})"
-    return changed if rotated else f"CASE WHEN {row}.y = {j} THEN 1e0 ELSE {changed} END"
-
-
 class LooTables:
     """Makes and keeps the tables of one fit; each is used by every k' that reaches its level."""
 
@@ -166,7 +57,7 @@ class LooTables:
         self, counts: FamilyCounts, total: float, smoothing: Smoothing, rotated: bool
     ) -> None:
         self._counts, self._total, self._rotated = counts, total, rotated
-        self._smoothing, self._m = smoothing, smoothing.m
+        self._smoothing = smoothing
         self._importance = counts.encoded.importance
         self._session = counts.workspace.session
         self._tables: dict[tuple[int, int], LooTable] = {}
@@ -182,8 +73,8 @@ class LooTables:
 
     def ratio_sql(self, position: int, table: str, row: str, j: int) -> str:
         """The ratio of a slot, of a joined table of an attribute and a row."""
-        share = self._m / self._counts.encoded.cards[position]
-        return ratio_sql(table, row, j, self._m, share, self._importance, self._rotated)
+        estimate = self._smoothing.of(self._counts.encoded.cards[position])
+        return ratio_sql(estimate, table, row, j, self._importance, self._rotated)
 
     def _is_dense(self, position: int, level: int) -> bool:
         cells, n_classes = self._counts.cells(position, level), self._counts.n_classes
@@ -228,19 +119,10 @@ class LooTables:
         bound = float(np.abs(np.log(flat)).max()) if flat.size else 0.0
         return self._put(pa.table(columns), bound)
 
-    @property
-    def _seen_sql(self) -> str:
-        """What must be more than the row for a level to be used, of lists of counts by class."""
-        if not self._smoothing.left_out_by_parents:
-            return "list_sum(n)"
-        # Where a value is unseen when the row is out, no parents say anything of it.
-        return "least(list_sum(t), everywhere)" if self._smoothing.is_neutral else "list_sum(t)"
-
     def _most(self, position: int) -> float:
         """A bound on |ln r| of an attribute, whatever its counts and the weight of a row."""
-        return math.log(
-            (self._total + self._m) * self._counts.encoded.cards[position] / self._m + 1
-        )
+        n_values = self._counts.encoded.cards[position]
+        return self._smoothing.of(n_values).most_log_ratio(self._total, n_values)
 
     def _put(self, table: Any, bound: float) -> LooTable:
         used = sum(t.n_bytes for t in self._tables.values() if t.scratch is None)
@@ -263,7 +145,7 @@ class LooTables:
         radices = [cards[v] for v in used]
         lower = self.at(position, level - 1).relation if level else None
         name = self._session.fresh_name("loo")
-        n_values = cards[position]
+        seen = self._smoothing.evidence_left_out_sql
         self._session.run(
             "loo/loo_sparse",
             table=name,
@@ -283,11 +165,10 @@ class LooTables:
                 for j in self._slots
             ],
             importance=self._importance,
-            seen=self._seen_sql,
-            value=codes[position] if "everywhere" in self._seen_sql else None,
+            seen=seen,
+            value=codes[position] if "everywhere" in seen else None,
             counts=counts.table,
             position=position,
-            m=literal(float(self._m)),
-            share=literal(self._m / n_values),
+            estimate=self._smoothing.of(cards[position]),
         )
         return LooTable(name, self._most(position), 0)

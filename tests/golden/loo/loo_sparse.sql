@@ -22,7 +22,7 @@ listed AS (
     lower_cell,
     [n_0, n_1] AS n,
     [t_0, t_1] AS t,
-    [(n_0 + 0.25e0) / (t_0 + 1e0), (n_1 + 0.25e0) / (t_1 + 1e0)] AS p
+    [(n_0 + 0.25e0) / (t_0 + 1.0e0), (n_1 + 0.25e0) / (t_1 + 1.0e0)] AS p
   FROM cells JOIN totals USING (parents)
 ),
 owned AS (
@@ -31,7 +31,7 @@ owned AS (
     lower_cell * 2 + y AS lower_key,
     y,
     p,
-    (greatest(n[y + 1] - 1, 0) + 0.25e0) / (greatest(t[y + 1] - 1, 0) + 1e0) AS own,
+    (greatest(n[y + 1] - 1, 0) + 0.25e0) / (greatest(t[y + 1] - 1, 0) + 1.0e0) AS own,
     list_sum(n) > 1 AS usable
   FROM listed CROSS JOIN (SELECT CAST(range AS INTEGER) AS y FROM range(2))
   WHERE n[y + 1] > 0
@@ -65,7 +65,7 @@ listed AS (
     lower_cell,
     [n_0, n_1] AS n,
     [t_0, t_1] AS t,
-    [(n_0 + 0.25e0) / (t_0 + 1e0), (n_1 + 0.25e0) / (t_1 + 1e0)] AS p
+    [(n_0 + 0.25e0) / (t_0 + 1.0e0), (n_1 + 0.25e0) / (t_1 + 1.0e0)] AS p
   FROM cells JOIN totals USING (parents)
 ),
 owned AS (
@@ -74,7 +74,7 @@ owned AS (
     lower_cell * 2 + y AS lower_key,
     y,
     p,
-    (greatest(n[y + 1] - 1, 0) + 0.25e0) / (greatest(t[y + 1] - 1, 0) + 1e0) AS own,
+    (greatest(n[y + 1] - 1, 0) + 0.25e0) / (greatest(t[y + 1] - 1, 0) + 1.0e0) AS own,
     list_sum(n) > 1 AS usable
   FROM listed CROSS JOIN (SELECT CAST(range AS INTEGER) AS y FROM range(2))
   WHERE n[y + 1] > 0
@@ -108,7 +108,7 @@ listed AS (
     lower_cell,
     [n_0, n_1] AS n,
     [t_0, t_1] AS t,
-    [(n_0 + 0.25e0) / (t_0 + 1e0), (n_1 + 0.25e0) / (t_1 + 1e0)] AS p
+    [(n_0 + 0.25e0) / (t_0 + 1.0e0), (n_1 + 0.25e0) / (t_1 + 1.0e0)] AS p
   FROM cells JOIN totals USING (parents)
 ),
 owned AS (
@@ -117,7 +117,7 @@ owned AS (
     lower_cell * 2 + y AS lower_key,
     y,
     p,
-    (greatest(n[y + 1] - 1, 0) + 0.25e0) / (greatest(t[y + 1] - 1, 0) + 1e0) AS own,
+    (greatest(n[y + 1] - 1, 0) + 0.25e0) / (greatest(t[y + 1] - 1, 0) + 1.0e0) AS own,
     list_sum(n) > 1 AS usable
   FROM listed CROSS JOIN (SELECT CAST(range AS INTEGER) AS y FROM range(2))
   WHERE n[y + 1] > 0
@@ -153,7 +153,7 @@ listed AS (
     lower_cell,
     [n_0, n_1] AS n,
     [t_0, t_1] AS t,
-    [(n_0 + 0.25e0) / (t_0 + 1e0), (n_1 + 0.25e0) / (t_1 + 1e0)] AS p
+    [(n_0 + 0.25e0) / (t_0 + 1.0e0), (n_1 + 0.25e0) / (t_1 + 1.0e0)] AS p
     , sum(n_0 + n_1) OVER (PARTITION BY value) AS everywhere
   FROM cells JOIN totals USING (parents)
 ),
@@ -176,6 +176,6 @@ SELECT
   , owned.alone AS alone
   , p[(y + 1) % 2 + 1] AS q_1
   , CASE WHEN (y + 1) % 2 = y OR own_n < owned.alone THEN 1e0
-    WHEN owned.alone < below.alone THEN below.q_1 * ((below.t - owned.alone) + 1e0) / ((below.n - owned.alone) + 0.25e0)
+    WHEN owned.alone < below.alone THEN below.q_1 * ((below.t - owned.alone) + 1.0e0) / ((below.n - owned.alone) + 0.25e0)
     ELSE below.r_1 END AS r_1
 FROM owned JOIN loo_6 AS below ON below.key = owned.lower_key;

@@ -26,8 +26,8 @@ parents AS (
   GROUP BY parents_key
 )
 SELECT cells.key AS key
-  , ln((cells.n_0 + 0.25e0) / (parents.n_0 + 1e0)) AS l_0
-  , ln((cells.n_1 + 0.25e0) / (parents.n_1 + 1e0)) AS l_1
+  , ln((cells.n_0 + 0.25e0) / (parents.n_0 + 1.0e0)) AS l_0
+  , ln((cells.n_1 + 0.25e0) / (parents.n_1 + 1.0e0)) AS l_1
 FROM cells JOIN parents USING (parents_key)
 ORDER BY key;
 
@@ -59,8 +59,8 @@ parents AS (
   GROUP BY parents_key
 )
 SELECT parents_key AS key
-  , ln(0.25e0 / (n_0 + 1e0)) AS l_0
-  , ln(0.25e0 / (n_1 + 1e0)) AS l_1
+  , ln(0.25e0 / (n_0 + 1.0e0)) AS l_0
+  , ln(0.25e0 / (n_1 + 1.0e0)) AS l_1
 FROM parents
 ORDER BY key;
 
@@ -94,8 +94,8 @@ parents AS (
   GROUP BY parents_key
 )
 SELECT parents_key AS key
-  , ln(0.25e0 / (n_0 + 1e0)) AS l_0
-  , ln(0.25e0 / (n_1 + 1e0)) AS l_1
+  , ln(0.25e0 / (n_0 + 1.0e0)) AS l_0
+  , ln(0.25e0 / (n_1 + 1.0e0)) AS l_1
 FROM parents
 UNION ALL
 SELECT 3, 0, 0

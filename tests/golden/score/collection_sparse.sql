@@ -28,8 +28,8 @@ parents AS (
   GROUP BY parents_key
 )
 SELECT 12::BIGINT + cells.key
-  , 0.5e0 * (cells.n_0 + 1e0) / (parents.n_0 + 3e0)
-  , 0.5e0 * (cells.n_1 + 1e0) / (parents.n_1 + 3e0)
+  , 0.5e0 * (cells.n_0 + 1.0e0) / (parents.n_0 + 3.0e0)
+  , 0.5e0 * (cells.n_1 + 1.0e0) / (parents.n_1 + 3.0e0)
 FROM cells JOIN parents USING (parents_key)
 ORDER BY 1;
 
@@ -61,7 +61,7 @@ parents AS (
   GROUP BY parents_key
 )
 SELECT 12::BIGINT + parents_key
-  , 0.5e0 * 1e0 / (n_0 + 3e0)
-  , 0.5e0 * 1e0 / (n_1 + 3e0)
+  , 0.5e0 * 1.0e0 / (n_0 + 3.0e0)
+  , 0.5e0 * 1.0e0 / (n_1 + 3.0e0)
 FROM parents
 ORDER BY 1;

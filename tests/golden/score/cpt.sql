@@ -23,7 +23,7 @@ SELECT
   v1.label AS "class_",
   k.class AS class,
   COALESCE(cells.n, 0) AS n,
-  (COALESCE(cells.n, 0) + 0.5e0) / (COALESCE(totals.n, 0) + 1e0) AS probability
+  (COALESCE(cells.n, 0) + 0.5e0) / (COALESCE(totals.n, 0) + 1.0e0) AS probability
 FROM seen
 CROSS JOIN "m".classes AS k
 LEFT JOIN cells
