@@ -186,7 +186,7 @@ def learn_codebooks(
     keep: frozenset[str],
     progress: Progress,
 ) -> Learned:
-    """Codebooks of the attributes in order; fills the draft's `categories`, `groups`, `cuts`."""
+    """Codebooks of the attributes in order; fills `categories`, `groups`, `cuts`."""
     learned = Learned()
     categorical = {p.name: p.sql_type for p in profiles if p.kind == "categorical"}
     numeric = [p for p in profiles if p.kind == "numeric"]
@@ -332,13 +332,13 @@ def numeric_book(
 
 
 def write_parts(workspace: Workspace, books: Sequence[Codebook]) -> None:
-    """The draft's tables of the codebooks' parts: `cuts` and `groups`."""
+    """The workspace's tables of the codebooks' parts: `cuts` and `groups`."""
     write_cuts(workspace, books)
     write_group_labels(workspace, books)
 
 
 def write_cuts(workspace: Workspace, books: Sequence[Codebook]) -> None:
-    """The draft's `cuts`: the intervals of the numeric codebooks."""
+    """The workspace's `cuts`: the intervals of the numeric codebooks."""
     rows: list[tuple[object, ...]] = []
     for book in (b for b in books if b.kind == "numeric"):
         found = intervals(book) if book.missing != 0 else []

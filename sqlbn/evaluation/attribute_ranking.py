@@ -1,4 +1,4 @@
-"""The attributes that tell most of the class, from as few rows as a bound allows."""
+"""The attributes most informative about the class, from as few rows as a bound allows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sqlbn.search.dependence import Measures
 
 @dataclass(frozen=True)
 class Ranked:
-    """One of the attributes that tell most; `mi` is in nats, by the rows that decided."""
+    """One of the most informative attributes; `mi` is in nats, by the rows that decided."""
 
     rank: int
     attribute: str
@@ -35,7 +35,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The attributes that tell most, and how sure it is that they are these.
+    """The most informative attributes, and how sure it is that they are these.
 
     `rows` are those of the sample that decided, of `total_rows`, after so many `checks`;
     `rows_read` those of all samples.

@@ -332,7 +332,7 @@ def _messages(told: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
 
 
 def _write(best: Candidate, trials: Sequence[Trial], loss: Loss) -> None:
-    """The draft's `encodings`; of two trials on the same rows the last."""
+    """The workspace's `encodings`; of two trials on the same rows the last."""
     trials = list({(t.encoding, t.rows): t for t in trials}.values())
     best.workspace.fill(
         "encodings",

@@ -34,7 +34,7 @@ _SHUFFLE = f"{RESERVED}shuffle"
 def deal(
     session: Session, source: Source, options: FitOptions, seed: int, stratified: bool
 ) -> tuple[Source, Persisted]:
-    """The columns of a fit with a place each, and the rows as the lake keeps them.
+    """The columns of a fit with a place each, and the rows as they are persisted.
 
     Places depend on the seed and on the rows' order in the source, on nothing else. Stratified
     means sorted by class first: every n-th place is then a fair share of each class.
@@ -74,7 +74,7 @@ def deal(
 
 
 def _order(first: str | None, piece: int) -> Numbering:
-    """The order of the places, for lakes that are told how to number rows."""
+    """The order of the places, for row engines that are told how to number rows."""
     order, pieces = [_SHUFFLE, _ROW], [f"{_SHUFFLE} // {piece}"]
     if first is not None:
         order, pieces = [f"{first} NULLS LAST", *order], [first, *pieces]

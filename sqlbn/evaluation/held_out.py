@@ -42,7 +42,7 @@ def evaluate_source(
     ranking: bool = True,
     positive: str | None = None,
 ) -> Evaluation:
-    """Losses of the model in a draft on a source; without `ranking` no AUC and no aoPRC.
+    """Losses of the model in a workspace on a source; without `ranking` no AUC and no aoPRC.
 
     Figures of a `positive` class that the model does not know are NaN.
     """

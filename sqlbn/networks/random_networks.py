@@ -291,7 +291,7 @@ def _arcs(model: RandomModel, rng: Generator) -> list[list[int]]:
 
 
 def with_irrelevant(network: Network, number: int, values: int) -> Network:
-    """The network with attributes noise1, noise2, … that depend on nothing and tell nothing."""
+    """The network with attributes noise1, noise2, … independent of all others."""
     if number < 0:
         raise OptionError("give 0 or more", irrelevant=number)
     if values < 2:

@@ -174,7 +174,7 @@ def family_logs(workspace: Workspace, spec: ModelSpec, position: int) -> Array:
 
 
 def smoothed_copy(workspace: Workspace, spec: ModelSpec) -> tuple[Workspace, ModelSpec]:
-    """A model of the same counts in which unseen values have a probability, in a draft of its own.
+    """A model of the same counts in which unseen values have a probability, in its own workspace.
 
     What says nothing of the class is 1 in the tables of scoring, which no likelihood can be.
     """

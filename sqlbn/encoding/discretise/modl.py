@@ -1,4 +1,4 @@
-"""MODL discretisation: the intervals of a quantity that tell most about the target."""
+"""MODL discretisation: the intervals of a quantity most informative about the target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MODL value grouping: the groups of categories that tell most about the target."""
+"""MODL value grouping: the groups of categories most informative about the target."""
 
 from __future__ import annotations
 
