@@ -8,7 +8,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "sqlbn"
 # How many there are; lower it whenever there are fewer, and never raise it.
-MOST = 70
+MOST = 69
 
 KEYWORDS = {
     *("SELECT", "FROM", "WITH", "VALUES", "CREATE", "INSERT", "DELETE", "UPDATE", "MERGE", "ALTER"),
