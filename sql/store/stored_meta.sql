@@ -1,3 +1,4 @@
-{# Name and version of a model, which a store gives it. #}
-DELETE FROM {{ meta }} WHERE key IN ('name', 'version');
-INSERT INTO {{ meta }} VALUES ('name', {{ name | lit }}), ('version', '{{ version }}')
+{# A model's meta table with the name and the version that a store gives it. #}
+SELECT key, value FROM {{ meta }} WHERE key NOT IN ('name', 'version')
+UNION ALL
+VALUES ('name', {{ name | lit }}), ('version', '{{ version }}')

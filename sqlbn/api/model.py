@@ -143,7 +143,7 @@ class Model:
         return self._session.arrow(self._spec.cpt_sql(position, self._workspace.prefix))
 
     def _table(self, name: str, order: str) -> pa.Table:
-        return self._session.arrow(f"FROM {self._workspace.table(name)} ORDER BY {order}")
+        return self._workspace.arrow(name, order)
 
     def __repr__(self) -> str:
         learner, target = self._spec.meta["learner"], self._spec.target.name
@@ -333,10 +333,9 @@ class Model:
         workspace = Workspace(session)
         try:
             for name in self._workspace.names():
-                rows = self._session.arrow(f"FROM {self._workspace.table(name)}")
-                view = session.register(rows)
-                session.execute(f"CREATE TABLE {workspace.table(name)} AS FROM {view}")
-                session.unregister(view)
+                rows = self._workspace.arrow(name)
+                columns = dict(zip(rows.column_names, rows.columns, strict=True))
+                session.create_table(workspace.table(name), columns)
             yield workspace
         finally:
             workspace.drop()

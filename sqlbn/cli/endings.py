@@ -21,7 +21,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 from sqlbn.cli.output import STATE, ShellSpelling, echo
 from sqlbn.errors import SqlbnError, spelling
 from sqlbn.options.user_values import check_text, check_whole
-from sqlbn.text import printable
+from sqlbn.text import printable, without_secrets
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -58,7 +58,7 @@ def _add_statement(error: BaseException) -> None:
     """Let the traceback end with the statement that failed, where one did."""
     sql = error.sql if isinstance(error, SqlbnError) else None
     if sql is not None:
-        error.add_note(f"the statement:\n{printable(sql, keep=chr(10))}")
+        error.add_note(f"the statement:\n{printable(without_secrets(sql), keep=chr(10))}")
 
 
 def _check_values(options: Mapping[str, object]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlbn.data.value_types import type_group
 from sqlbn.engines import Session
-from sqlbn.engines.sql import identifier, literal
+from sqlbn.engines.sql import identifier, literal, select_sql
 
 _QUANTITIES = ("integer", "float", "decimal")
 
@@ -82,7 +82,7 @@ def _other_words(session: Session, files: Sequence[str], names: Sequence[str]) -
     )
     listed = ", ".join(map(identifier, names))
     for file in files:
-        rows = f"SELECT {listed} FROM read_csv({file}{as_text}) LIMIT {session.limits.csv_rows}"
-        plain = session.row(f"SELECT {items} FROM ({rows})")
+        rows = select_sql(f"read_csv({file}{as_text})", listed, limit=session.limits.csv_rows)
+        plain = session.row(select_sql(f"({rows})", items))
         found |= {name for name, is_plain in zip(names, plain, strict=True) if not is_plain}
     return found

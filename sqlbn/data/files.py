@@ -14,6 +14,7 @@ from sqlbn.data.csv_types import Types, csv_types, types_sql
 from sqlbn.data.relation import Source, SourceFile, parquet_row_key
 from sqlbn.data.remote import remote_files
 from sqlbn.engines import Session
+from sqlbn.engines.duckdb_catalog import have_one_schema, parquet_schema
 from sqlbn.engines.sql import literal, literals
 from sqlbn.errors import (
     OptionError,
@@ -183,12 +184,8 @@ def _check_parquet_schemas(
 ) -> None:
     if len(files) == 1:
         return
-    agreed = session.rows(
-        f"SELECT count(*) = {len(files)} FROM parquet_schema({patterns}) "
-        "GROUP BY name, type, duckdb_type, num_children"
-    )
     # Writers name the root differently, so a disagreement here is only a reason to look closer.
-    if all(row[0] for row in agreed):
+    if have_one_schema(session, patterns, len(files)):
         return
     schemas = _parquet_schemas(session, patterns)
     names = list(schemas)
@@ -200,10 +197,7 @@ def _parquet_schemas(session: Session, patterns: str) -> dict[str, dict[str, str
     """Top-level columns of every file with their types."""
     schemas: dict[str, dict[str, str]] = {}
     skip = 0
-    for file, name, kind, children in session.rows(
-        "SELECT file_name, name, coalesce(duckdb_type, type, 'nested'), coalesce(num_children, 0) "
-        f"FROM parquet_schema({patterns})"
-    ):
+    for file, name, kind, children in parquet_schema(session, patterns):
         if file not in schemas:  # the first row of a file is the root of its schema
             schemas[file], skip = {}, 0
             continue

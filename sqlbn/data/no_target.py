@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sqlbn.data.relation import Source
-from sqlbn.engines.sql import identifier
+from sqlbn.engines.sql import identifier, select_sql
 from sqlbn.errors import ColumnError
 
 NO_CLASS = "sqlbn_no_class"
@@ -21,7 +21,8 @@ def without_class(source: Source) -> Source:
         raise ColumnError(f"the column {NO_CLASS!r} of {source.label} is in the way; rename it")
 
     def extended(relation: str) -> str:
-        return f"(SELECT *, '' AS {identifier(NO_CLASS)} FROM {relation})"
+        items = f"*, '' AS {identifier(NO_CLASS)}"
+        return f"({select_sql(relation, items)})"
 
     return replace(
         source,

@@ -30,7 +30,8 @@ from sqlbn.data.queries import (
 from sqlbn.data.relation import Source
 from sqlbn.data.table_source import table_source
 from sqlbn.engines import Session, Settings
-from sqlbn.engines.sql import literal, qualified
+from sqlbn.engines.duckdb_catalog import attach, tables_of
+from sqlbn.engines.sql import qualified
 from sqlbn.errors import (
     EngineError,
     OptionError,
@@ -215,9 +216,8 @@ def _path_source(
 
 
 def _database_source(session: Session, path: str, asked: Asked) -> Source:
-    catalog = session.fresh_name("database")
     try:
-        session.execute(f"ATTACH {literal(path)} AS {catalog} (READ_ONLY)")
+        catalog = attach(session, path)
     except EngineError as error:
         raise SourceError(f"cannot open the database {path!r}: {error}") from error
     if asked.query is not None:
@@ -253,12 +253,7 @@ def _find_table(
     session: Session, catalog: str, path: str, table: str | None
 ) -> tuple[str, str, bool]:
     """Schema, name, and whether it is a table (True) or a view."""
-    found = session.rows(
-        "SELECT schema_name, table_name, true FROM duckdb_tables() "
-        f"WHERE database_name = {literal(catalog)} UNION ALL "
-        "SELECT schema_name, view_name, false FROM duckdb_views() "
-        f"WHERE database_name = {literal(catalog)} AND NOT internal ORDER BY 1, 2"
-    )
+    found = tables_of(session, catalog)
     names = ", ".join(repr(n if s == "main" else f"{s}.{n}") for s, n, _ in found) or "no table"
     if table is None:
         if len(found) != 1:

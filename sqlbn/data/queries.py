@@ -30,7 +30,14 @@ from sqlbn.data.user_sql import (
 )
 from sqlbn.data.value_types import type_group
 from sqlbn.engines import Session
-from sqlbn.engines.sql import identifier, literal
+from sqlbn.engines.duckdb_catalog import (
+    bind,
+    macros_of,
+    matching_files,
+    tables_of,
+    using,
+)
+from sqlbn.engines.sql import select_sql
 from sqlbn.errors import (
     ColumnError,
     EngineError,
@@ -92,7 +99,7 @@ def _files_of(session: Session, paths: Iterable[str]) -> list[str]:
         if is_remote(path):
             files.append(path)
             continue
-        found = [row[0] for row in session.rows(f"SELECT file FROM glob({literal(path)})")]
+        found = matching_files(session, path)
         if not found:
             raise SourceError(
                 f"{opt('query')}: no file matches {path!r}; check the path or the pattern"
@@ -103,31 +110,24 @@ def _files_of(session: Session, paths: Iterable[str]) -> list[str]:
 
 def database_query(session: Session, catalog: str, path: str, query: str, trusted: bool) -> Source:
     """The rows of a query over tables of a database that is attached."""
-    own = f"WHERE database_name = {literal(catalog)}"
-    tables = session.rows(
-        f"SELECT schema_name, table_name FROM duckdb_tables() {own} UNION ALL "
-        f"SELECT schema_name, view_name FROM duckdb_views() {own} AND NOT internal"
-    )
-    macros = [r[0] for r in session.rows(f"SELECT function_name FROM duckdb_functions() {own}")]
-    found = _parsed(session, query, trusted, [(s, t) for s, t in tables], macros)
+    tables = [(schema, name) for schema, name, _ in tables_of(session, catalog)]
+    found = _parsed(session, query, trusted, tables, macros_of(session, catalog))
     relation = f"({found.text}\n)"
     others = sized(session, _files_of(session, found.paths))
-    session.execute(f"USE {identifier(catalog)}")
     try:
-        source = Source(
-            relation=relation,
-            columns=dict(session.columns(relation)),
-            label=f"the query on {shown(path)}",
-            files=(database_file(session, path), *others),
-            rescannable=False,
-            ordered=found.keeps_rows,
-        )
-        # Staged at once: the names in the query mean something only while its database is in USE.
-        return staged(session, source)
+        with using(session, catalog):
+            source = Source(
+                relation=relation,
+                columns=dict(session.columns(relation)),
+                label=f"the query on {shown(path)}",
+                files=(database_file(session, path), *others),
+                rescannable=False,
+                ordered=found.keeps_rows,
+            )
+            # Staged at once: the names in the query mean something only inside.
+            return staged(session, source)
     except EngineError as error:
         raise SourceError(f"{opt('query')}: {error}") from error
-    finally:
-        session.execute("USE memory")
 
 
 def database_file(session: Session, path: str) -> SourceFile:
@@ -169,9 +169,10 @@ def with_where(session: Session, source: Source, where: str, trusted: bool) -> S
     narrowed = source.filtered(where)
     try:
         check_condition(session, where, source.columns, trusted)
-        kind = session.columns(f"(SELECT ({where}\n) AS it FROM {source.relation})")[0][1]
+        asked = select_sql(source.relation, f"({where}\n) AS it")
+        kind = session.columns(f"({asked})")[0][1]
         if type_group(kind) in ("boolean", "integer"):
-            session.rows(f"EXPLAIN {narrowed.select('1')}")
+            bind(session, narrowed.select("1"))
             return narrowed
     except SqlbnError as error:
         raise ColumnError(f"{opt('where', where)} cannot be used: {error}") from error

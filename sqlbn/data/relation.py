@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from sqlbn.engines import Session
 from sqlbn.engines.model_database import scanned
-from sqlbn.engines.sql import RESERVED, identifier
+from sqlbn.engines.sql import RESERVED, identifier, select_sql
 from sqlbn.errors import ColumnError
 from sqlbn.text import shown
 
@@ -92,7 +92,7 @@ class Source:
 
     def select(self, items: str) -> str:
         """A query for some expressions over the rows."""
-        return f"SELECT {items} FROM {self.relation} {self.where_sql}".rstrip()
+        return f"{select_sql(self.relation, items)} {self.where_sql}".rstrip()
 
     @property
     def numbered_relation(self) -> str:

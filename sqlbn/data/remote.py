@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 
 from sqlbn.data.relation import SourceFile
 from sqlbn.engines import Session
-from sqlbn.engines.sql import literal
+from sqlbn.engines.duckdb_catalog import file_states
 from sqlbn.errors import SqlbnError
 
 # Signed addresses may be good for GET alone.
@@ -68,10 +68,7 @@ def _told(path: str, headers: Any) -> SourceFile | None:
 
 def _by_engine(session: Session, path: str) -> list[SourceFile]:
     try:
-        rows = session.rows(
-            "SELECT filename, size, epoch_us(last_modified)::VARCHAR "
-            f"FROM read_blob({literal(path)}) ORDER BY filename"
-        )
+        rows = file_states(session, path)
     except SqlbnError:
         return []
     return [SourceFile(name, size, state=state or "") for name, size, state in rows]

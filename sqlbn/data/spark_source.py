@@ -35,7 +35,7 @@ from sqlbn.engines.row_engine import ROW_NUMBER, Numbering
 from sqlbn.engines.spark.spark_errors import first_line, translate
 from sqlbn.engines.spark.spark_rows import SparkRows
 from sqlbn.engines.spark.spark_types import frame_types
-from sqlbn.engines.sql import identifier
+from sqlbn.engines.sql import identifier, select_sql
 from sqlbn.errors import (
     ColumnError,
     OptionError,
@@ -155,10 +155,8 @@ def open_query(session: Session, row_engine: SparkRows, query: str | None, trust
             f"if you trust it: {opt('trust_sql', True)}"
         )
     # Between brackets only a query can stand, no command.
-    frame = _read(
-        lambda: row_engine.spark.sql(f"SELECT * FROM (\n{query.rstrip().rstrip(';')}\n)"),
-        opt("query"),
-    )
+    alone = select_sql(f"(\n{query.rstrip().rstrip(';')}\n)")
+    frame = _read(lambda: row_engine.spark.sql(alone), opt("query"))
     return _shown(session, row_engine, frame, "the query")
 
 
@@ -209,7 +207,7 @@ def staged_in_spark(session: Session, source: Source, columns: Sequence[str]) ->
         # What Spark numbers by itself is the same again only for rows that are kept.
         mixed = f"{items}, monotonically_increasing_id() AS {number}"
         read = row_engine.persist(source.select(mixed), "read")
-        statement = f"SELECT * FROM {read.relation}"
+        statement = select_sql(read.relation)
     else:
         statement = source.with_numbers.select(f"{items}, {key} AS {number}")
     kept = row_engine.persist(

@@ -27,11 +27,13 @@ from sqlbn.data.relation import (
     parquet_row_key,
 )
 from sqlbn.engines import Session
+from sqlbn.engines.duckdb_catalog import file_without_ids, has_extension, load_extension
 from sqlbn.engines.sql import (
     identifier,
     literal,
     literals,
     render,
+    select_sql,
 )
 from sqlbn.errors import SourceError, TableError
 from sqlbn.text import is_remote
@@ -143,7 +145,7 @@ def sql_types(session: Session, columns: Sequence[TableColumn]) -> dict[str, str
 
 def _no_rows(columns: dict[str, str]) -> str:
     items = ", ".join(f"CAST(NULL AS {kind}) AS {identifier(n)}" for n, kind in columns.items())
-    return f"(SELECT {items} WHERE false)"
+    return f"({select_sql('range(1)', items, where='false')})"
 
 
 def _scan(table: TableFiles, columns: dict[str, str], names: Sequence[str]) -> str:
@@ -192,24 +194,19 @@ def without_ids(session: Session, table: TableFiles) -> str:
         return ""
     check_files(table)
     files = file_list([file.path for file in table.files], literally=True)
-    found = session.rows(
-        f"SELECT file_name FROM parquet_schema({files}) "
-        "GROUP BY file_name HAVING count(field_id) = 0 LIMIT 1"
-    )
-    return f"{found[0][0]!r} has no field ids" if found else ""
+    found = file_without_ids(session, files)
+    return f"{found!r} has no field ids" if found is not None else ""
 
 
 # -- the engine's own extension ----------------------------------------------------------------
 
 
 def _has_extension(session: Session, name: TableName) -> bool:
-    """Whether it is on this machine: LOAD alone might go and fetch it."""
-    installed = f"extension_name = {literal(name.format)} AND installed"
-    return bool(session.rows(f"SELECT 1 FROM duckdb_extensions() WHERE {installed}"))
+    return has_extension(session, name.format)
 
 
 def _extension_source(session: Session, name: TableName) -> Source:
-    session.execute(f"LOAD {name.format}")
+    load_extension(session, name.format)
     version = logged_version(name)
     if name.format == "delta":
         place, option = name.place, "version"

@@ -6,7 +6,6 @@ the database it is asked of and over files that it names. `--trust-sql` lifts bo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
@@ -21,7 +20,8 @@ from sqlbn.data.sql_functions import (
     WINDOWS,
 )
 from sqlbn.engines import Session
-from sqlbn.engines.sql import literal
+from sqlbn.engines.duckdb_catalog import parse_sql, write_sql
+from sqlbn.engines.sql import select_sql
 from sqlbn.errors import OptionError, opt
 
 Node = dict[str, Any]
@@ -85,9 +85,8 @@ def parsed(session: Session, sql: str) -> list[Node]:
     if len(sql) > session.limits.sql_characters:
         most = session.limits.sql_characters
         raise OptionError(f"it has {len(sql):,} characters, more than {most:,}")
-    options = "skip_null := true, skip_empty := true, skip_default := true"
     try:
-        found = json.loads(session.row(f"SELECT json_serialize_sql({literal(sql)}, {options})")[0])
+        found = parse_sql(session, sql)
     except RecursionError:
         raise OptionError("it is nested too deep") from None
     if found.get("error_type") == "not implemented":
@@ -100,8 +99,7 @@ def parsed(session: Session, sql: str) -> list[Node]:
 
 def _written(session: Session, statement: Node) -> str:
     """A parsed statement as text again."""
-    told = json.dumps({"error": False, "statements": [statement]})
-    return str(session.row(f"SELECT json_deserialize_sql({literal(told)}::JSON)")[0])
+    return write_sql(session, [statement])
 
 
 def _without_places(node: Any) -> Any:
@@ -127,9 +125,9 @@ def check_condition(
     session: Session, condition: str, columns: Iterable[str], trusted: bool = False
 ) -> None:
     """An error where a condition is not one, or not one over these columns alone."""
-    alone = _condition(session, f"SELECT 1 WHERE {condition}\n")
+    alone = _condition(session, f"{condition}\n")
     # 'a) OR (b' is a condition only between brackets, and 'a -- b' eats a bracket on its line.
-    if alone != _condition(session, f"SELECT 1 WHERE ({condition}\n)"):
+    if alone != _condition(session, f"({condition}\n)"):
         raise OptionError("it is not one condition")
     if not trusted:
         try:
@@ -138,8 +136,8 @@ def check_condition(
             raise OptionError("it is nested too deep") from None
 
 
-def _condition(session: Session, sql: str) -> Node:
-    statements = parsed(session, sql)
+def _condition(session: Session, condition: str) -> Node:
+    statements = parsed(session, select_sql("nothing", "1", where=condition))
     node: Node = statements[0]["node"] if len(statements) == 1 else {}
     others = {"type", "cte_map", "select_list", "from_table", "aggregate_handling"}
     if node.keys() - others != {"where_clause"} or len(node["select_list"]) > 1:
@@ -244,7 +242,8 @@ class ParsedQuery:
 
     def with_column(self, session: Session, expression: str, name: str) -> str:
         """The query with one more column."""
-        added = parsed(session, f"SELECT {expression} AS {name}")[0]["node"]["select_list"]
+        alone = parsed(session, select_sql("nothing", f"{expression} AS {name}"))
+        added = alone[0]["node"]["select_list"]
         statement = deepcopy(self.statement)
         statement["node"]["select_list"] += added
         return _written(session, statement)

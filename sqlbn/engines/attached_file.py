@@ -115,8 +115,3 @@ class AttachedFile:
     def create_view(self, schema: str, view: str, query: str) -> None:
         """A new view."""
         self.session.execute(f"CREATE VIEW {self.name(schema, view)} AS {query}")
-
-    def create_macro(self, schema: str, macro: str, query: str) -> None:
-        """A table macro of one parameter, `tbl`, that runs the text which an expression gives."""
-        place = f"{self.name(schema)}.{identifier(macro)}"
-        self.session.execute(f"CREATE MACRO {place}(tbl) AS TABLE FROM query({query})")

@@ -42,7 +42,7 @@ class Settings:
     cluster_dir: str | None = None
     session: object = field(default=None, compare=False)
     limits: Limits = field(default_factory=Limits)
-    sql_log: str | None = None
+    sql_log: str | Path | None = None
 
     def __post_init__(self) -> None:
         if self.memory_limit is not None:

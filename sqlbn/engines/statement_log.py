@@ -105,6 +105,6 @@ class StatementFile(StatementLog):
             self._stream.close()
 
 
-def statement_log(path: str | None) -> StatementLog:
+def statement_log(path: str | Path | None) -> StatementLog:
     """The log that was asked for: a file, '-' for standard error, None for none."""
-    return StatementLog() if path is None else StatementFile(path)
+    return StatementLog() if path is None else StatementFile(str(path))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlbn.engines import Session
 from sqlbn.engines.sql import MODEL_CATALOG, identifier, literal, qualified
 from sqlbn.schema import columns_sql
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Workspace:
@@ -81,6 +84,11 @@ class Workspace:
     ) -> list[tuple[Any, ...]]:
         """Some columns of a table, in the order of others; `where` is a condition in SQL."""
         return self.session.rows(self.select(name, *columns, order=order, where=where))
+
+    def arrow(self, name: str, order: str | None = None) -> pa.Table:
+        """A whole table; `order` is what ORDER BY says of it."""
+        ordered = f" ORDER BY {order}" if order is not None else ""
+        return self.session.arrow(f"FROM {self.table(name)}{ordered}")
 
     def select(
         self, name: str, *columns: str, order: Sequence[str] = (), where: str | None = None

@@ -9,7 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlbn.data.value_types import type_group
-from sqlbn.engines.dialects import Dialect
+from sqlbn.engines.dialects import WIDER_TYPES, Dialect
 from sqlbn.engines.sql import literal, select_sql
 from sqlbn.errors import ExportError, OptionError, opt
 
@@ -178,20 +178,13 @@ def target_of(name: str) -> Target:
 
 
 _REMEDY = "install it with: pip install 'sqlbn[export]'"
-# Types of DuckDB that others have not: codes and keys are unsigned, texts have no length.
-_WIDER = {
-    "UTINYINT": "SMALLINT",
-    "USMALLINT": "INT",
-    "UINT": "BIGINT",
-    "UBIGINT": "DECIMAL(20, 0)",
-    "INT128": "DECIMAL(38, 0)",
-    "UINT128": "DECIMAL(38, 0)",
+# What sqlglot calls some types of DuckDB.
+_GLOT_NAMES = {"UINTEGER": "UINT", "HUGEINT": "INT128", "UHUGEINT": "UINT128"}
+# Types that others have not, by sqlglot's names; texts have no length.
+_WIDER = {_GLOT_NAMES.get(name, name): wider for name, wider in WIDER_TYPES.items()} | {
     "VARCHAR": "TEXT",
     "UUID": "TEXT",
     "JSON": "TEXT",
-    "TIMESTAMP_S": "TIMESTAMP",
-    "TIMESTAMP_MS": "TIMESTAMP",
-    "TIMESTAMP_NS": "TIMESTAMP",
 }
 
 

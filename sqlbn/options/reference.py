@@ -46,8 +46,8 @@ def _of_commands() -> str:
         for option in (*taken.own_options.values(), *taken.keyword_options.values()):
             if option not in known:
                 found.setdefault(option, []).append(name)
-    rows = [f"| {_name(o)} | {', '.join(names)} | {_text(o)} |" for o, names in found.items()]
-    return "\n".join(["| option | commands | what it says |", "| --- | --- | --- |", *rows])
+    rows = [f"| {_name(o)} | {_text(o)} ({', '.join(names)}) |" for o, names in found.items()]
+    return "\n".join(["| option | what it says, and the commands |", "| --- | --- |", *rows])
 
 
 def _name(option: Option) -> str:

@@ -1,4 +1,4 @@
-"""The store: a DuckDB file with a schema a model, or a folder of Parquet tables.
+"""The store: a DuckDB file with one schema per model, or a folder of Parquet tables.
 
 Tables in, tables out; nothing is learned.
 """

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sqlbn.engines import Session
 from sqlbn.engines.attached_file import AttachedFile
-from sqlbn.engines.sql import identifier
+from sqlbn.engines.sql import identifier, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import (
     EngineError,
@@ -250,9 +250,10 @@ class StoreFile:
             for schema in (name, helper_schema(name)):
                 file.create_schema(schema)
             for table in columns:
-                file.copy(schema_of(name, table), table, workspace.table(table))
-            meta = file.name(name, "meta")
-            session.run("store/stored_meta", meta=meta, name=name, version=version)
+                rows = workspace.table(table)
+                if table == "meta":
+                    rows = f"({render('store/stored_meta', meta=rows, name=name, version=version)})"
+                file.copy(schema_of(name, table), table, rows)
             write_face(file, name, spec, columns)
 
     def _make_room(

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from sqlbn.data import Source
+from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SourceError, opt
 from sqlbn.text import is_remote, shown
@@ -184,7 +185,7 @@ def start_history(workspace: Workspace, training: Training, options: FitOptions)
 
 
 def write_history(workspace: Workspace, steps: Sequence[Step]) -> None:
-    """The draft's `history` and `history_files`."""
+    """The workspace's `history` and `history_files`."""
     workspace.fill(
         HISTORY,
         [
@@ -203,16 +204,11 @@ def write_history(workspace: Workspace, steps: Sequence[Step]) -> None:
 
 
 def read_history(workspace: Workspace) -> list[Step]:
-    """The steps of the model in a draft, the first one first."""
+    """The steps of the model in a workspace, the first one first."""
     files: dict[int, list[CountedFile]] = {}
-    for step, *values in workspace.session.rows(
-        f"SELECT step, path, bytes, fingerprint, condition FROM {workspace.table(FILES)} "
-        "ORDER BY step, path"
-    ):
+    columns = ("step", "path", "bytes", "fingerprint", "condition")
+    for step, *values in workspace.read(FILES, *columns, order=("step", "path")):
         files.setdefault(step, []).append(CountedFile(*values))
-    rows: list[tuple[Any, ...]] = workspace.session.rows(
-        "SELECT step, action, changed_at::VARCHAR, source, rows, rows_skipped, total_rows, note "
-        f"FROM {workspace.table(HISTORY)} ORDER BY step"
-    )
+    rows = workspace.session.rows(render("store/history", history=workspace.table(HISTORY)))
     steps = [Step(*row[1:]) for row in rows]
     return [replace(s, files=tuple(files.get(r[0], []))) for s, r in zip(steps, rows, strict=True)]

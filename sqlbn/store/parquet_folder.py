@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from sqlbn.engines import Session
-from sqlbn.engines.sql import identifier
+from sqlbn.engines.sql import identifier, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnError, StoreError, opt
-from sqlbn.schema import REQUIRED
+from sqlbn.schema import REQUIRED, declared
 from sqlbn.store.damage import model_label
 from sqlbn.store.spec import ModelSpec
 from sqlbn.text import is_remote
@@ -36,7 +36,7 @@ Say = Callable[[str], None]
 
 
 class StoreFolder:
-    """A folder, here or behind a URL that pyarrow knows, with a folder a model."""
+    """A folder, here or behind a URL that pyarrow knows, one folder per model."""
 
     def __init__(self, root: str) -> None:
         self.path = root.rstrip("/") or "/"
@@ -237,14 +237,24 @@ def _write(files: FileSystem, path: str, rows: pa.Table) -> None:
 
 def _noted(workspace: Workspace, table: str) -> pa.Table:
     """A table with the types of its columns; whole numbers past 64 bits are decimals."""
-    session = workspace.session
-    types = dict(session.columns(workspace.table(table)))
-    items = [
-        f"{identifier(n)}::DECIMAL(38,0) AS {identifier(n)}" if t == "HUGEINT" else identifier(n)
-        for n, t in types.items()
-    ]
-    rows = session.arrow(f"SELECT {', '.join(items)} FROM {workspace.table(table)}")
-    return rows.replace_schema_metadata({_TYPES: json.dumps(types).encode()})
+    types = workspace.columns(table)
+    items = ", ".join(_item(name, t == "HUGEINT", "DECIMAL(38,0)") for name, t in types.items())
+    rows = workspace.session.arrow(select_sql(workspace.table(table), items))
+    return rows.replace_schema_metadata({_TYPES: json.dumps(types).encode(), **_comments(table)})
+
+
+def _item(name: str, cast: bool, sql_type: str) -> str:
+    quoted = identifier(name)
+    return f"CAST({quoted} AS {sql_type}) AS {quoted}" if cast else quoted
+
+
+def _comments(name: str) -> dict[bytes, bytes]:
+    """What `schema` says of a table and its columns: `parquet_kv_metadata` of DuckDB shows it."""
+    table = declared(name)
+    if table is None:
+        return {}
+    columns = {column.name: column.comment for column in table.columns}
+    return {b"comment": table.comment.encode(), b"column_comments": json.dumps(columns).encode()}
 
 
 def _named(meta: pa.Table, name: str, number: int) -> pa.Table:
@@ -263,14 +273,7 @@ def _restore(workspace: Workspace, table: str, rows: pa.Table) -> None:
     view = session.register(rows)
     known = dict(session.columns(view))
     try:
-        items = [
-            f"CAST({identifier(n)} AS HUGEINT) AS {identifier(n)}"
-            if types.get(n) == "HUGEINT"
-            else identifier(n)
-            for n in known
-        ]
-        session.execute(
-            f"CREATE TABLE {workspace.table(table)} AS SELECT {', '.join(items)} FROM {view}"
-        )
+        items = ", ".join(_item(name, types.get(name) == "HUGEINT", "HUGEINT") for name in known)
+        workspace.copy(table, f"({select_sql(view, items)})")
     finally:
         session.unregister(view)

@@ -141,7 +141,7 @@ class ModelSpec:
             classes=relation_sql(prefix, "classes"),
             estimate=smoothing.of(n_values),
         )
-        return table if self.has_class else f"SELECT * EXCLUDE (class) FROM ({table})"
+        return table if self.has_class else render("score/cpt_without_class", table=table)
 
     def trained(self, of_all: bool = False) -> dict[str, Trained]:
         """The types of the columns that prediction looks at, or `of_all`, and of the target."""

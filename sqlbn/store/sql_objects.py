@@ -113,8 +113,9 @@ def _write_predict(file: AttachedFile, name: str, spec: ModelSpec) -> list[str]:
     refused = too_large_for_sql(spec, name, limits)
     if refused:
         warnings.warn(f"no macro `predict`: {refused}", SqlbnWarning, stacklevel=2)
-    query = _refusal(refused) if refused else predict_text(scorer, name, mark, prefix, limits)
-    file.create_macro(name, "predict", query)
+        file.session.run("store/refusing_macro", macro=file.name(name, "predict"), refused=refused)
+    else:
+        file.session.execute(_macro(file.name(name, "predict"), scorer, name, mark, limits))
     return [*made, marker]
 
 
@@ -141,7 +142,7 @@ def _write_comments(file: AttachedFile, name: str, columns: Columns, has_predict
         several = t.name != table or any(c.repeats for c in t.columns)
         (many if several else few).extend(_of_columns(t, place[table], columns[table]))
     found += [*few, *many[: file.session.limits.stored_comments]]
-    file.session.run("store/comments", comments=found)
+    file.session.execute(";\n".join(render("store/comment", **c._asdict()) for c in found))
 
 
 def _of_columns(table: Table, place: str, names: Sequence[str]) -> Iterator[_Comment]:
@@ -169,29 +170,24 @@ def too_large_for_sql(spec: ModelSpec, name: str, limits: Limits) -> str | None:
     )
 
 
-def _refusal(text: str) -> str:
-    """An error when the macro is used; without its `tbl` it would be one when it is made."""
-    return f"error({literal(text)} || left(CAST(tbl AS VARCHAR), 0))"
-
-
-def predict_text(scorer: Scorer, name: str, mark: str, prefix: str, limits: Limits) -> str:
-    """The expression, over the macro's `tbl`, for the text of a prediction query."""
+def _macro(macro: str, scorer: Scorer, name: str, mark: str, limits: Limits) -> str:
+    """The statement that makes `predict` of a scorer whose tables have the prefix of a mark."""
     books = [scorer.books[v] for v in scorer.used]
     columns = [book.name for book in books]
-    rows = f"__sqlbn_{mark}_rows"
     texts = [book.name for book in books if is_never_boolean(book)]
-    sql = prediction_sql(scorer, _numbered(rows, name, columns, texts), limits)
+    rows = f"__sqlbn_{mark}_rows"
+    scored = prediction_sql(scorer, _numbered(rows, name, columns, texts), limits)
     types = {b.name: _csv_type(b.sql_type, b.kind == "numeric") for b in books}
     forced = types_sql({column: type_ for column, type_ in types.items() if type_ is not None})
     return render(
-        "store/predict_text",
+        "store/predict_macro",
+        macro=macro,
         columns=", ".join(map(identifier, columns)) or "1",
         needs=f"the model {name!r} needs the column ",
-        query=render("store/predict_query", row=ROW, scored=sql),
-        prefix=prefix,
-        schema=render(
-            "store/predict_schema", marker=f"{_MARKER}{mark}", schema=helper_schema(name)
-        ),
+        query=render("store/predict_query", row=ROW, scored=scored),
+        prefix=scorer.prefix,
+        marker=f"{_MARKER}{mark}",
+        schema=helper_schema(name),
         named_rows=rows,
         plain_rows=_rows(""),
         rows=_rows(forced),

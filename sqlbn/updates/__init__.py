@@ -1,1 +1,1 @@
-"""Models that live: rows are added and taken out by adding and subtracting counts."""
+"""Updates: rows are added and taken out by adding and subtracting counts."""

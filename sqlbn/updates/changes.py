@@ -260,8 +260,9 @@ def _step_of_nothing(
 def _copy(model: StoredModel, new: Workspace) -> None:
     """All tables that a change would make, as they are."""
     for table in set(model.workspace.names()) - {"meta", HISTORY, FILES}:
-        source = model.workspace.table(table)
-        new.session.execute(f"CREATE OR REPLACE TABLE {new.table(table)} AS FROM {source}")
+        if table in new.names():  # a change that found no row has begun it
+            new.remove(table)
+        new.copy(table, model.workspace.table(table))
 
 
 def _step(
@@ -329,8 +330,7 @@ def _rebuild(
     write_variables(new, variables_of(new, joined.books.books, n_classes, elementary))
     # How it was chosen once.
     for name in {"loocv", "encodings", "decisions"} & set(model.workspace.names()):
-        old = model.workspace.table(name)
-        new.session.execute(f"CREATE TABLE {new.table(name)} AS FROM {old}")
+        new.copy(name, model.workspace.table(name))
     return Rebuilt(found.notes, kind.chosen(outline, info, found.shape))
 
 
@@ -358,9 +358,7 @@ def _take_out(
             short = subtract(left, table, model.workspace, counts)
             if short is not None:
                 raise _missing_rows(model, families[short[0]], short[1])
-            left.session.execute(
-                f"CREATE TABLE {left.table(described)} AS FROM {model.workspace.table(described)}"
-            )
+            left.copy(described, model.workspace.table(described))
 
 
 def _missing_rows(model: StoredModel, family: tuple[int, ...], n: float) -> SourceError:

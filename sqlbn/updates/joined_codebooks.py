@@ -6,7 +6,8 @@ those that some row has. Kinds, cut points and groups stay; a new value is a gro
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from sqlbn.encoding.codebook import BookTables, Codebook
 from sqlbn.encoding.learn_codebooks import class_codebook, numeric_book, write_parts
 from sqlbn.encoding.preparing import write_classes
 from sqlbn.engines.packing import strides
-from sqlbn.engines.sql import literals, render
+from sqlbn.engines.sql import literals, render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SourceError, StoreError, opt
 
@@ -74,7 +75,7 @@ def unchanged(cards: Sequence[int]) -> Recoding:
 
 @dataclass(frozen=True)
 class Books:
-    """The codebooks of some rows, and the draft that holds their tables."""
+    """The codebooks of some rows, and the workspace that holds their tables."""
 
     workspace: Workspace
     class_book: Codebook
@@ -104,26 +105,21 @@ class Joined:
 def join_books(
     workspace: Workspace, one: Books, other: Books, numeric: Mapping[int, Codebook], sign: int
 ) -> Joined:
-    """The codebooks of two sets of rows, or of the first without the second, in a new draft.
+    """The codebooks of two sets of rows, or of the first without the second, in a new workspace.
 
     `numeric` are the new codebooks of the numeric attributes, by position.
     """
     session = workspace.session
-    found = session.fresh_name("values")
-    values = _values_sql(one, other, sign)
-    session.execute(f"CREATE TABLE {found} AS {' UNION ALL '.join(f'({v})' for v in values)}")
-    try:
-        _check_enough(workspace, found)
+    with _values(workspace, one, other, sign) as found:
         _check_groups(workspace, found)
         create_categories(workspace)
-        session.execute(
-            f"INSERT INTO {workspace.table('categories')} SELECT attribute, code, value, n "
-            f"FROM {found} WHERE attribute <> '' ORDER BY attribute, code"
+        columns = "attribute, code, value, n"
+        workspace.insert_from(
+            "categories",
+            select_sql(found, columns, where="attribute <> ''", order="attribute, code"),
         )
-        classes = session.rows(f"SELECT value, n FROM {found} WHERE attribute = '' ORDER BY code")
-        moves = session.rows(f"SELECT attribute, code, first_code, second_code FROM {found}")
-    finally:
-        session.execute(f"DROP TABLE {found}")
+        classes = session.rows(select_sql(found, "value, n", where="attribute = ''", order="code"))
+        moves = session.rows(select_sql(found, "attribute, code, first_code, second_code"))
     write_classes(workspace, classes)
     names = tuple(str(value) for value, _ in classes)
     class_book = class_codebook(one.class_book.name, one.class_book.sql_type, names, session.limits)
@@ -139,6 +135,18 @@ def join_books(
         for at, old in enumerate((one, other))
     ]
     return Joined(new, tuple(float(n) for _, n in classes), *recodings)
+
+
+@contextmanager
+def _values(workspace: Workspace, one: Books, other: Books, sign: int) -> Iterator[str]:
+    """A table of all values; an error where more rows of one are taken out than there are."""
+    found, parts = workspace.session.fresh_name("values"), _values_sql(one, other, sign)
+    workspace.copy(found, f"({render('store/all_joined_values', parts=parts)})")
+    try:
+        _check_enough(workspace, workspace.table(found))
+        yield workspace.table(found)
+    finally:
+        workspace.remove(found)
 
 
 def _values_sql(one: Books, other: Books, sign: int) -> list[str]:
@@ -160,7 +168,7 @@ def _values_sql(one: Books, other: Books, sign: int) -> list[str]:
         for kind, names in by_type.items()
     ]
     classes = [
-        f"(SELECT '' AS attribute, code, class AS value, n FROM {b.workspace.table('classes')})"
+        f"({render('store/classes_as_values', classes=b.workspace.table('classes'))})"
         for b in (one, other)
     ]
     kind = one.class_book.compared_as
@@ -179,14 +187,8 @@ def _values_sql(one: Books, other: Books, sign: int) -> list[str]:
 
 def check_known(one: Books, other: Books) -> None:
     """An error where rows to be taken out have values that the model does not hold."""
-    session = one.workspace.session
-    found = session.fresh_name("values")
-    values = _values_sql(one, other, -1)
-    session.execute(f"CREATE TABLE {found} AS {' UNION ALL '.join(f'({v})' for v in values)}")
-    try:
-        _check_enough(one.workspace, found)
-    finally:
-        session.execute(f"DROP TABLE {found}")
+    with _values(one.workspace, one, other, -1):
+        pass  # that they are there is looked at when the table is made
     for a, b in zip(one.books, other.books, strict=True):
         if a.kind == "numeric" and b.missing is not None and a.missing is None:
             raise not_there(f"a missing {a.name}", 1)
@@ -197,7 +199,7 @@ def check_known(one: Books, other: Books) -> None:
 def _check_enough(workspace: Workspace, found: str) -> None:
     """An error where more rows of a value are taken out than there are."""
     short = workspace.session.rows(
-        f"SELECT attribute, value, n FROM {found} WHERE n < 0 ORDER BY attribute, code LIMIT 1"
+        select_sql(found, "attribute, value, n", where="n < 0", order="attribute, code", limit=1)
     )
     if short:
         name, value, n = short[0]

@@ -14,6 +14,7 @@ from sqlbn.counts.families import FamilyCounts, count_families
 from sqlbn.counts.margins import MARGINS
 from sqlbn.counts.subsets import SubsetCounts, count_subsets, plan_subsets
 from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines.sql import render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.updates.joined_codebooks import Recoding
 
@@ -47,9 +48,9 @@ class StoredCounts:
 
     def _described(self, table: str, described: str) -> list[StoredFamily]:
         axes: dict[int, list[tuple[int, int]]] = {}
-        for position, variable, radix in self._workspace.session.rows(
-            f"SELECT position, variable, radix FROM {self._workspace.table(described)} "
-            "ORDER BY position, axis"
+        columns = ("position", "variable", "radix")
+        for position, variable, radix in self._workspace.read(
+            described, *columns, order=("position", "axis")
         ):
             number = self._class_variable if variable is None else variable
             axes.setdefault(position, []).append((number, radix))
@@ -98,12 +99,10 @@ class StoredCounts:
         """A table of counts, sorted by position, read once."""
         if table not in self._columns:
             session, name = self._workspace.session, self._workspace.table(table)
-            wide = session.row(f"SELECT max(key) > {2**62} FROM {name}")[0]
+            wide = session.row(select_sql(name, f"max(key) > {2**62}"))[0]
             # Keys past 64 bits do not fit an array of numbers; Python's own do.
-            key = "key::VARCHAR" if wide else "key::BIGINT"
-            found = session.arrays(
-                f"SELECT position, {key} AS key, n FROM {name} ORDER BY position"
-            )
+            key_type = "VARCHAR" if wide else "BIGINT"
+            found = session.arrays(render("store/cells", counts=name, type=key_type, condition=""))
             if wide:
                 found["key"] = np.array([int(text) for text in found["key"]], dtype=object)
             self._columns[table] = found
@@ -163,9 +162,8 @@ class RowsPart:
         table = self._workspace.session.fresh_name("rows")
         as_sets = isinstance(counts, SubsetCounts)
         found = count_again(self._workspace, self._encoded, counts.families, as_sets, table)
-        session = self._workspace.session
-        session.execute(f"INSERT INTO {raw} SELECT position, key, n FROM {found.table}")
-        session.execute(f"DROP TABLE {found.table}")
+        counts.workspace.insert_from(raw, select_sql(found.table, "position, key, n"))
+        self._workspace.remove(table)
 
 
 def count_again(
@@ -187,18 +185,16 @@ def count_again(
 
 def combine(counts: FamilyCounts, parts: Sequence[Part]) -> None:
     """Fill an empty table of counts with the sums over all parts."""
-    session = counts.workspace.session
-    raw = session.fresh_name("raw")
-    session.execute(f"CREATE TABLE {raw} AS FROM {counts.table} LIMIT 0")
+    workspace = counts.workspace
+    raw = workspace.session.fresh_name("raw")
+    workspace.copy(raw, f"({select_sql(counts.table, limit=0)})")
     try:
         for part in parts:
             part.pour(counts, raw)
-        session.execute(
-            f"INSERT INTO {counts.table} SELECT position, key, sum(n) FROM {raw} "
-            "GROUP BY position, key ORDER BY position, key"
-        )
+        summed = render("store/summed_counts", parts=workspace.table(raw))
+        workspace.insert_from(counts.name, summed)
     finally:
-        session.execute(f"DROP TABLE {raw}")
+        workspace.remove(raw)
     counts.preload()
 
 
@@ -221,25 +217,26 @@ def _insert(workspace: Workspace, raw: str, waiting: Sequence[tuple[int, object,
     view = session.register(pa.table(columns))
     key = "k::HUGEINT" if wide else "k"
     try:
-        session.execute(f"INSERT INTO {raw} SELECT p, {key}, n FROM {view}")
+        workspace.insert_from(raw, select_sql(view, f"p, {key}, n"))
     finally:
         session.unregister(view)
 
 
 def subtract(
-    workspace: Workspace, table: str, from_draft: Workspace, counts: FamilyCounts
+    workspace: Workspace, table: str, whole: Workspace, counts: FamilyCounts
 ) -> tuple[int, float] | None:
-    """A table of counts without others of the same families, in a new draft.
+    """A table of counts without others of the same families, in a new workspace.
 
     The position of a family with a count that would go below zero, and by how much; None where all
     is well.
     """
-    session = workspace.session
-    minuend, name = from_draft.table(table), workspace.table(table)
-    session.execute(
-        f"CREATE TABLE {name} AS SELECT position, key, sum(n)::{workspace.n_type} AS n FROM "
-        f"(FROM {minuend} UNION ALL SELECT position, key, -n FROM {counts.table}) "
-        "GROUP BY position, key HAVING sum(n) <> 0 ORDER BY position, key"
+    left = render(
+        "store/subtracted_counts",
+        counts=whole.table(table),
+        others=counts.table,
+        type=workspace.n_type,
     )
-    short = session.rows(f"SELECT position, -n FROM {name} WHERE n < 0 ORDER BY ALL LIMIT 1")
+    workspace.copy(table, f"({left})")
+    below = select_sql(workspace.table(table), "position, -n", where="n < 0", order="ALL", limit=1)
+    short = workspace.session.rows(below)
     return (int(short[0][0]), float(short[0][1])) if short else None

@@ -68,10 +68,8 @@ def encoding_of(workspace: Workspace, spec: ModelSpec) -> Encoding:
 
 
 def shape_of(workspace: Workspace, spec: ModelSpec) -> Shape:
-    """The shape of the model in a draft."""
-    order = workspace.session.rows(
-        f"SELECT position FROM {workspace.table('attributes')} ORDER BY rank"
-    )
+    """The shape of the model in a workspace."""
+    order = workspace.read("attributes", "position", order=["rank"])
     structure = Structure(tuple(int(row[0]) for row in order), spec.parents)
     k = spec.meta.get("selected_k")
     shape = Shape(structure, spec.selected, int(k) if k is not None else None)
@@ -159,9 +157,7 @@ class StoredModel:
 
     def cmi(self) -> Matrix | None:
         """CMI as it was found; None where pairs were not counted."""
-        rows = self.workspace.session.rows(
-            f"SELECT attribute, other, cmi FROM {self.workspace.table('cmi')}"
-        )
+        rows = self.workspace.read("cmi", "attribute", "other", "cmi")
         if not rows:
             return None
         at = {book.name: i for i, book in enumerate(self.spec.books)}

@@ -32,6 +32,8 @@ from sqlbn.evaluation.metrics import (
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.options.user_values import check_whole
 from sqlbn.store.history import (
+    FILES,
+    HISTORY,
     condition_of,
     counted_files,
     stream_label,
@@ -296,8 +298,7 @@ class Stream:
         query = self._source.query or self._options.query
         condition = condition_of(self._options.where, self._options.table, query)
         files = counted_files(self._source, condition)
-        for table in ("history", "history_files"):
-            workspace.session.execute(f"DROP TABLE {workspace.table(table)}")
+        workspace.remove(HISTORY, FILES)
         write_history(workspace, [*steps[:-1], replace(steps[-1], files=files)])
 
 

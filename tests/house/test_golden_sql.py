@@ -94,6 +94,111 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "most": 4,
         },
     ),
+    "cells of a model's margins": (
+        "store/cells",
+        {"counts": '"model"."margins"', "type": "BIGINT", "condition": "position < 3 AND n > 0"},
+    ),
+    "values that columns lack": (
+        "store/gaps",
+        {"table": '"model"."classes"', "columns": ["code", "class"]},
+    ),
+    "parents of an attribute that is not there": (
+        "store/impossible_rows",
+        {"table": '"model"."parents"', "condition": "t.parent NOT IN (SELECT attribute FROM a)"},
+    ),
+    "whether ranks count from 0 on": (
+        "store/distinct_values",
+        {"table": '"model"."attributes"', "column": "rank"},
+    ),
+    "axes with a wrong radix": (
+        "store/wrong_radices",
+        {
+            "families": '"model"."families"',
+            "attributes": '"model"."attributes"',
+            "classes": '"model"."classes"',
+        },
+    ),
+    "counts of no cell": (
+        "store/lost_cells",
+        {"families": '"model"."families"', "counts": '"model"."counts"'},
+    ),
+    "cuts that are no intervals": (
+        "store/wrong_cuts",
+        {"cuts": '"model"."cuts"', "attributes": '"model"."attributes"'},
+    ),
+    "codes without a category": (
+        "store/lacking_categories",
+        {"categories": '"model"."categories"', "attributes": '"model"."attributes"'},
+    ),
+    "intervals that some row is in": (
+        "store/seen_codes",
+        {"margins": '"model"."margins"', "positions": "0, 2", "classes": 3},
+    ),
+    "comment of a column": (
+        "store/comment",
+        {"kind": "COLUMN", "name": '"m"."fruit"."cuts"."code"', "text": "it's a number"},
+    ),
+    "name and version of a stored model": (
+        "store/stored_meta",
+        {"meta": '"m"."fruit"."meta"', "name": "it's", "version": 2},
+    ),
+    "categories that predict joins": (
+        "store/predict_categories",
+        {"categories": '"m"."fruit"."categories"'},
+    ),
+    "classes that predict joins": (
+        "store/predict_classes",
+        {"classes": '"m"."fruit"."classes"', "target": "it's"},
+    ),
+    "rows of predict": (
+        "store/predict_rows",
+        {
+            "row": "__sqlbn_row",
+            "rows": "__sqlbn_7_rows",
+            "alias": "rows for the model fruit",
+            "columns": ["colour", 'a"b'],
+            "texts": ["colour"],
+            "boolean": "this column is BOOLEAN here: ",
+        },
+    ),
+    "predictions in the order of the rows": (
+        "store/predict_query",
+        {"row": "__sqlbn_row", "scored": "SELECT * FROM scored"},
+    ),
+    "the macro predict": (
+        "store/predict_macro",
+        {
+            "macro": '"m"."fruit"."predict"',
+            "columns": '"colour"',
+            "needs": "the model 'fruit' needs the column ",
+            "query": "SELECT * FROM __sqlbn_7_rows JOIN __sqlbn_7_tables.x USING (k)",
+            "prefix": "__sqlbn_7_tables",
+            "marker": "predict_marker_7",
+            "schema": 'fr"uit__tables',
+            "named_rows": "__sqlbn_7_rows",
+            "plain_rows": "'query_table(' || tbl || ')'",
+            "rows": "'read_csv(' || tbl || ')'",
+        },
+    ),
+    "a macro that refuses": (
+        "store/refusing_macro",
+        {"macro": '"m"."fruit"."predict"', "refused": "it's too large"},
+    ),
+    "values of two types": (
+        "store/all_joined_values",
+        {"parts": ["SELECT * FROM texts", "SELECT * FROM numbers"]},
+    ),
+    "classes as values": ("store/classes_as_values", {"classes": '"model"."classes"'}),
+    "counts of two parts": ("store/summed_counts", {"parts": '"model"."raw_1"'}),
+    "counts without those of some rows": (
+        "store/subtracted_counts",
+        {"counts": '"model"."counts"', "others": '"rows"."counts"', "type": "BIGINT"},
+    ),
+    "history of a model": ("store/history", {"history": '"model"."history"'}),
+    "probabilities of a network without a class": (
+        "score/cpt_without_class",
+        {"table": "SELECT * FROM cpt"},
+    ),
     "values that two models group differently": ("store/other_groups", {"joined": "values_1"}),
     "several blocks in one pass": (
         "count/count_blocks",

@@ -168,7 +168,7 @@ def test_a_run_that_lives_is_left_alone_whatever_its_marker_tells(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from sqlbn.outfiles import replacing
+from sqlbn.engines.output_files import replacing
 with replacing(Path(sys.argv[1])) as part:
     part.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)

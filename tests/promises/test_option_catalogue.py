@@ -33,13 +33,13 @@ from sqlbn.errors import OptionError
 from sqlbn.evaluation.metrics import Evaluation
 from sqlbn.exporting.targets import TARGETS
 from sqlbn.kinds import losses
+from sqlbn.kinds.kind import Kind
+from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners import registry
 from sqlbn.learners.fit_options import FitOptions, fit_options
 from sqlbn.options import catalogue, reference
 from sqlbn.options.command_options import COMMANDS
 from sqlbn.options.option import GROUPS, Option, declared
-from sqlbn.structure.information import Information
-from sqlbn.structure.shape import Structure, no_parents
 
 PAGE = ROOT / "sqlbn" / "help" / "options.md"
 ROWS = pa.table(
@@ -266,8 +266,9 @@ def toy() -> Iterator[type[sqlbn.Learner]]:
             if depth < 1:
                 raise OptionError("give at least 1", depth=depth)
 
-        def structure(self, info: Information) -> Structure:
-            return no_parents(info)
+        @property
+        def kind(self) -> Kind:
+            return ProductKind()
 
     sqlbn.register(Toy)
     yield Toy

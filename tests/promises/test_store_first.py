@@ -15,6 +15,7 @@ from conftest import Run
 
 import sqlbn
 from sqlbn.api import evaluate_calls, fit_calls
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.errors import (
     OptionError,
@@ -22,7 +23,6 @@ from sqlbn.errors import (
     StoreBusyError,
     StoreError,
 )
-from sqlbn.store import duckdb_file as store_file
 
 HOLDER = """
 import sys, duckdb
@@ -60,6 +60,10 @@ def reader(store: Path) -> Iterator[Held]:
     held.end()
 
 
+# Waits for nobody for long.
+HASTY = Limits(store_patience_before=0.3)
+
+
 @pytest.fixture
 def no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever comes to the passes has come too far."""
@@ -69,23 +73,22 @@ def no_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(fit_calls, "learn", learn)
     monkeypatch.setattr(evaluate_calls, "learn", learn)
-    monkeypatch.setattr(store_file, "_PATIENCE_BEFORE", 0.3)
 
 
 def test_a_reader_is_named_before_the_passes(
     fruit_file: str, store: Path, reader: Held, no_pass: None
 ) -> None:
     with pytest.raises(StoreBusyError, match=f"held by process {reader.process.pid}"):
-        sqlbn.fit(fruit_file, "kind", "nb", store=store, name="new")
+        sqlbn.fit(fruit_file, "kind", "nb", store=store, name="new", limits=HASTY)
     for change in (sqlbn.update, sqlbn.forget):
         with pytest.raises(StoreBusyError, match=f"held by process {reader.process.pid}"):
-            change(store, "old", fruit_file)
+            change(store, "old", fruit_file, limits=HASTY)
     with pytest.raises(StoreBusyError):
-        sqlbn.stream(fruit_file, "kind", store=store, name="new")
+        sqlbn.stream(fruit_file, "kind", store=store, name="new", limits=HASTY)
     with pytest.raises(StoreBusyError):
-        sqlbn.networks.follow(fruit_file, window=10_000, store=store, name="new")
+        sqlbn.networks.follow(fruit_file, window=10_000, store=store, name="new", limits=HASTY)
     with pytest.raises(StoreBusyError):
-        sqlbn.merge(store, "old", "old", "both", other_store=store)
+        sqlbn.merge(store, "old", "old", "both", other_store=store, limits=HASTY)
 
 
 def test_readers_work_while_a_fit_runs(fruit_file: str, store: Path) -> None:
@@ -104,11 +107,8 @@ def test_readers_work_while_a_fit_runs(fruit_file: str, store: Path) -> None:
     assert list(sqlbn.models(store)) == ["new", "old"]
 
 
-def test_a_reader_at_the_end_does_not_cost_the_fit(
-    fruit_file: str, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store_file, "_PATIENCE_AFTER", 0.6)
-    monkeypatch.setattr(store_file, "_UNSAID", 0.1)
+def test_a_reader_at_the_end_does_not_cost_the_fit(fruit_file: str, store: Path) -> None:
+    limits = Limits(store_patience_after=0.6, store_wait_unsaid=0.1)
     held: list[Held] = []
     said: list[str] = []
 
@@ -122,7 +122,9 @@ def test_a_reader_at_the_end_does_not_cost_the_fit(
 
     try:
         with pytest.raises(StoreBusyError, match="the model is not lost") as caught:
-            sqlbn.fit(fruit_file, "kind", "nb", store=store, name="a/b", progress=Late())
+            sqlbn.fit(
+                *(fruit_file, "kind", "nb"), store=store, name="a/b", progress=Late(), limits=limits
+            )
     finally:
         held[0].end()
     assert len(said) == 1

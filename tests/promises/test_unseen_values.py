@@ -21,14 +21,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import reference
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from limited import limit
 from random_tables import as_if_large, examples
 
 import sqlbn
-from sqlbn.cli.main import app
+from sqlbn.cli.command import made
 from sqlbn.errors import OptionError, StoreError
 
 Row = dict[str, Any]
@@ -438,8 +437,5 @@ def test_every_command_that_learns_takes_it(tmp_path: Path, run: Callable[..., A
     done = run("evaluate", *asked, "odd", "--folds", "2")
     assert done.returncode == 1
     assert done.stderr.strip() == "sqlbn: --unseen odd: choose neutral or smoothed"
-    top: Any = typer.main.get_command(app)
-    learning = [top.commands[name] for name in ("fit", "evaluate", "curve", "stream")]
-    learning.append(top.commands["network"].commands["learn"])
-    for command in learning:
-        assert "unseen" in {option.name for option in command.params}, command.name
+    for name in ("fit", "evaluate", "curve", "stream", "network learn"):
+        assert "unseen" in {option.name for option in made(name).params}, name

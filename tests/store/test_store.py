@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
+from sqlbn.engines.limits import Limits
 from sqlbn.errors import StoreBusyError, StoreError
 from sqlbn.store import duckdb_file as store_file
 
@@ -218,7 +219,7 @@ time.sleep(60)
 SLOW_FIT = """
 import sys, time
 import sqlbn
-from sqlbn.kinds.product import fit_product as products
+from sqlbn.kinds.product import product_fit as products
 
 learn_rest = products.count_information
 def slow(*words):
@@ -231,15 +232,12 @@ sqlbn.fit(sys.argv[1], "kind", "nb", store=sys.argv[2], name="second")
 """
 
 
-def test_a_held_store_names_the_holder(
-    fruit_file: str, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store_file, "_PATIENCE", 0.3)
+def test_a_held_store_names_the_holder(fruit_file: str, store: Path) -> None:
     save(fruit_file, store, "fruit")
     holder = child(HOLDER, store, "writes")
     try:
         with pytest.raises(StoreBusyError) as caught:
-            sqlbn.load(store, "fruit")
+            sqlbn.load(store, "fruit", limits=Limits(store_patience=0.3))
         assert str(caught.value) == (
             f"the store {str(store)!r} is held by process {holder.pid}; "
             "wait until it ends or close its connection, then try again"
@@ -249,16 +247,13 @@ def test_a_held_store_names_the_holder(
     sqlbn.load(store, "fruit").close()
 
 
-def test_readers_share_a_store_but_stop_a_writer(
-    fruit_file: str, store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store_file, "_PATIENCE", 0.3)
+def test_readers_share_a_store_but_stop_a_writer(fruit_file: str, store: Path) -> None:
     save(fruit_file, store, "fruit")
     holder = child(HOLDER, store, "reads")
     try:
         sqlbn.load(store, "fruit").close()
         with pytest.raises(StoreBusyError, match=f"process {holder.pid}"):
-            save(fruit_file, store, "other")
+            save(fruit_file, store, "other", limits=Limits(store_patience_before=0.3))
     finally:
         end(holder)
 

@@ -1,1 +1,1 @@
-"""Spark SQL as a lake: needs the extra `sqlbn[spark]`."""
+"""Spark SQL as the row engine: needs the extra `sqlbn[spark]`."""

@@ -1,0 +1,3 @@
+{# A conditional probability table of a network that has no class. #}
+SELECT * EXCLUDE (class)
+FROM ({{ table }})

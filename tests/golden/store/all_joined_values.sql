@@ -1,0 +1,3 @@
+-- values of two types
+(SELECT * FROM texts)
+UNION ALL (SELECT * FROM numbers);

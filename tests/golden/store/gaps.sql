@@ -1,0 +1,5 @@
+-- values that columns lack
+SELECT
+  count(*) - count("code"),
+  count(*) - count("class")
+FROM "model"."classes";

@@ -1,0 +1,3 @@
+-- categories that predict joins
+SELECT attribute, code, value
+FROM "m"."fruit"."categories";
