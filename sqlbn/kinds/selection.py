@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.engines.sql import literal
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.kind import Selection
 from sqlbn.kinds.losses import Loss
@@ -46,11 +47,8 @@ def chosen_loss(workspace: Workspace, loss: Loss, k: int, n_attributes: int) -> 
 
     With `select` k all attributes are kept, though fewer may do better.
     """
-    query = (
-        f"SELECT value FROM {workspace.table('loocv')} "
-        f"WHERE loss = '{loss}' AND k = {k} AND n_attributes = {n_attributes}"
-    )
-    return float(workspace.session.row(query)[0])
+    cell = f"loss = {literal(loss)} AND k = {k} AND n_attributes = {n_attributes}"
+    return float(workspace.read("loocv", "value", where=cell)[0][0])
 
 
 def seconds_of(work: Callable[[], None]) -> float:

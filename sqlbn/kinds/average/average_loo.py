@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.packing import packed_sql
-from sqlbn.engines.sql import literal, render
+from sqlbn.engines.sql import literal, render, select_sql
 from sqlbn.kinds.average.average_loo_tables import NO_COUNT, AverageLooTables
 from sqlbn.kinds.average.superparents import Averaged
 from sqlbn.kinds.losses import (
@@ -81,7 +81,7 @@ class AverageLoo:
         for first in range(0, self._rows.rows, self._chunk_rows):
             self._add_chunk(totals, first, first + self._chunk_rows)
             advance()
-        total = self._row_engine.row(f"SELECT {self._rows.total_sql} FROM {self._rows.relation}")[0]
+        total = self._row_engine.row(select_sql(self._rows.relation, self._rows.total_sql))[0]
         return totals.losses(float(total))
 
     def time_slice(self, size: int) -> None:
@@ -133,10 +133,8 @@ class AverageLoo:
         query = self._joined_sql(first, stop, None, self._largest)
         near = literal(-self._tables.away / 2)
         items = [f"CASE WHEN max(m{p}) > {near} THEN max(m{p}) END AS m{p}" for p in self._prefixes]
-        return (
-            f"SELECT r * {self._n_levels + 1} + level AS id, {', '.join(items)} "
-            f"FROM ({query}) GROUP BY id"
-        )
+        listed = ", ".join([f"r * {self._n_levels + 1} + level AS id", *items])
+        return select_sql(f"({query})", listed, group="id")
 
     def _largest(self, prefix: int, logs: Sequence[str]) -> dict[str, str]:
         return {f"m{prefix}": self._dialect.greatest(logs)}
@@ -197,7 +195,7 @@ class AverageLoo:
         at_first = made(0, self._scores) if 0 in self._prefixes else {}
         items = [f"{expression} AS {name}" for name, expression in at_first.items()]
         columns = [*kept, *keys, *self._scores, *shifts, *drops, *items]
-        sql = f"SELECT {', '.join(columns)} FROM ({sql})"
+        sql = select_sql(f"({sql})", ", ".join(columns))
         kept = [*kept, *shifts, *drops, *at_first]
         size = self._session.limits.loo_step
         for start in range(0, len(self._order), size):

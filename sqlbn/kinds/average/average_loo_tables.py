@@ -75,7 +75,7 @@ class AverageLooTables:
         """Remove the tables."""
         for table in self._tables:
             self._session.row_engine.unbroadcast(table)
-            self._session.execute(f"DROP TABLE {table}")
+            self._session.drop_table(table)
         self._tables.clear()
 
     # -- numbers -----------------------------------------------------------------------------

@@ -255,9 +255,8 @@ def read_collected(
     ignored = tuple(smoothing.ignored_codes(book.n_values, book.missing) for book in books)
     turns = [
         (role, again, Term(positions[attribute], tuple(positions[p] for p in parents)))
-        for role, attribute, again, parents in workspace.session.rows(
-            'SELECT role, attribute, "repeat", parents '
-            f"FROM {workspace.table('turns')} ORDER BY turn"
+        for role, attribute, again, parents in workspace.read(
+            "turns", "role", "attribute", "repeat", "parents", order=["turn"]
         )
     ]
     numbered = [(again, t.child) for role, again, t in turns if role == "numbered"]
@@ -281,7 +280,7 @@ def read_terms(workspace: Workspace, books: Sequence[Codebook]) -> tuple[Term, .
     positions = {book.name: at for at, book in enumerate(books)}
     return tuple(
         Term(positions[attribute], tuple(positions[p] for p in parents), weight)
-        for attribute, parents, weight in workspace.session.rows(
-            f"SELECT attribute, parents, weight FROM {workspace.table('terms')} ORDER BY rowid"
+        for attribute, parents, weight in workspace.read(
+            "terms", "attribute", "parents", "weight", order=["rowid"]
         )
     )

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.limits import in_blocks
+from sqlbn.engines.sql import select_sql
 from sqlbn.errors import OutOfMemoryError, opt
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.losses import LEAST_PROBABILITY, TIE, Loss, finished, matthews
@@ -329,9 +330,7 @@ def _read(session: Session, encoded: Encoded) -> tuple[list[Array], Array]:
     """The codes of all rows, a column a variable, and their weights."""
     names = [encoded.column(v) for v in range(len(encoded.cards))]
     weights = ["w"] if encoded.weighted else []
-    found = session.row_engine.arrays(
-        f"SELECT {', '.join([*names, *weights])} FROM {encoded.relation}"
-    )
+    found = session.row_engine.arrays(select_sql(encoded.relation, ", ".join([*names, *weights])))
     w = np.asarray(found["w"], float) if weights else np.ones(0)
     return [np.asarray(found[name]) for name in names], w
 

@@ -15,7 +15,7 @@ from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.sql import render
+from sqlbn.engines.sql import render, select_sql
 from sqlbn.kinds.estimates import Smoothing, log_prior
 from sqlbn.kinds.product.factor_tables import FactorTables
 from sqlbn.structure.variable_selection import Selected, n_starts, select_variables
@@ -141,7 +141,7 @@ def weigh(
     relation = _put_together(session, encoded)
     total = float(sum(class_counts))
     try:
-        found = session.arrays(f"SELECT y, w FROM {relation}")
+        found = session.arrays(select_sql(relation, "y, w"))
         rows = SubsetRows(
             prior,
             found["y"],
@@ -160,7 +160,7 @@ def weigh(
         finally:
             rows.close()
     finally:
-        session.execute(f"DROP TABLE {relation}")
+        session.drop_table(relation)
 
 
 def _put_together(session: Session, encoded: Encoded) -> str:
@@ -178,7 +178,7 @@ def _put_together(session: Session, encoded: Encoded) -> str:
         "loo/weighed_rows", columns=columns, total=total, relation=encoded.relation, grouped=grouped
     )
     with row_engine.collect(query) as found:
-        session.execute(f"CREATE TABLE {name} AS FROM {found}")
+        session.create_from(name, select_sql(found))
     return name
 
 
@@ -213,7 +213,7 @@ def _loader(
             f" AS c{p}"
             for p in places
         )
-        found = session.arrays(f"SELECT {items} FROM {relation}")
+        found = session.arrays(select_sql(relation, items))
         return {p: found[f"c{p}"] for p in places}
 
     return load

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.engines.packing import packed_sql
-from sqlbn.engines.sql import render
+from sqlbn.engines.sql import render, select_sql
 from sqlbn.kinds.estimates import Smoothing, prior_columns, prior_sql, slots_of
 from sqlbn.kinds.losses import (
     Loss,
@@ -64,7 +64,7 @@ class LeaveOneOut:
         self._tables = LooTables(counts, float(sum(class_counts)), smoothing, self._rotated)
         self._weight = "w" if self._encoded.weighted else None
         total = self._encoded.total_sql
-        self._total = float(self._row_engine.row(f"SELECT {total} FROM {self._relation}")[0])
+        self._total = float(self._row_engine.row(select_sql(self._relation, total))[0])
         self._prior_bound = self._write_prior(np.asarray(class_counts, float), smoothing)
 
     def surface(
@@ -92,13 +92,13 @@ class LeaveOneOut:
         finally:
             self._tables.drop()
             self._row_engine.unbroadcast(self._prior)
-            self._session.execute(f"DROP TABLE {self._prior}")
+            self._session.drop_table(self._prior)
         return found
 
     @property
     def threads(self) -> int:
         """How many threads will share the rows."""
-        return int(self._session.row("SELECT current_setting('threads')")[0])
+        return self._session.threads
 
     def prepare(self, k: int) -> None:
         """Make the tables of one k'; they are kept until it has been evaluated."""
@@ -107,9 +107,7 @@ class LeaveOneOut:
 
     def time_slice(self, k: int, size: int) -> None:
         """Do the work of one k' for a few rows, to see how long it takes."""
-        slice_ = self._row_engine.persist(
-            f"SELECT * FROM {self._relation} LIMIT {size}", "loo_slice"
-        )
+        slice_ = self._row_engine.persist(select_sql(self._relation, limit=size), "loo_slice")
         with self._row_engine.joins_as_written():
             self.losses_at(k, slice_.relation, 1.0)
         self._row_engine.unpersist(slice_)
@@ -145,7 +143,7 @@ class LeaveOneOut:
             if once:
                 query = self._joined_sql(batch, k, relation, with_terms=True, carried=carried)
                 after = self._row_engine.persist(query, "loo_state")
-                relation = f"SELECT * FROM {after.relation}"
+                relation = select_sql(after.relation)
                 if wanted:
                     totals.add(relation, wanted, self._weight)
                 relation = f"({self._state_sql(batch, k, relation)})"
@@ -236,7 +234,7 @@ class LeaveOneOut:
     def _with_terms(self, sql: str, columns: list[str]) -> tuple[str, list[str]]:
         found = self._terms([self._ratio(j) for j in self._slots], is_first=True)
         items = [f"{expression} AS {name}0" for name, expression in found.items()]
-        return f"SELECT {', '.join(columns + items)} FROM ({sql})", [f"{n}0" for n in found]
+        return select_sql(f"({sql})", ", ".join(columns + items)), [f"{n}0" for n in found]
 
     def _terms(self, products: Sequence[str], is_first: bool) -> dict[str, str]:
         """The terms of the losses from the products of a batch."""
@@ -307,6 +305,6 @@ class LeaveOneOut:
         for j in self._slots:
             before = "" if batch.is_first else f"l{j} + "
             items.append(f"{before}ln({self._ratio(j)}) AS l{j}")
-        state = f"SELECT {', '.join(items)} FROM ({query})"
+        state = select_sql(f"({query})", ", ".join(items))
         largest = ", ".join(["0", *(f"l{j}" for j in self._slots)])
-        return f"SELECT *, greatest({largest})::DOUBLE AS top FROM ({state})"
+        return select_sql(f"({state})", f"*, greatest({largest})::DOUBLE AS top")

@@ -95,7 +95,7 @@ class LooTables:
             table.scratch.unlink(missing_ok=True)
         else:
             self._session.row_engine.unbroadcast(table.relation)
-            self._session.execute(f"DROP TABLE {table.relation}")
+            self._session.drop_table(table.relation)
 
     # -- making ------------------------------------------------------------------------------
 
