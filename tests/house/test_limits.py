@@ -114,7 +114,7 @@ def _patched(tree: ast.AST) -> Iterator[str]:
 
 
 # Patches of constants that are there yet; lower it whenever there are fewer, and never raise it.
-MOST_PATCHED = 41
+MOST_PATCHED = 2
 
 
 def test_what_counts_as_a_number() -> None:
