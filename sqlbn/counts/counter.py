@@ -115,7 +115,7 @@ def block_statement(block: Block, encoded: Encoded) -> str:
 def counted_blocks(
     session: Session, blocks: Sequence[Block], encoded: Encoded
 ) -> Iterator[tuple[Block, Arrays]]:
-    """Every block with what its query brings; several dense ones in one where the lake likes it."""
+    """Every block with what its query brings; several dense ones in one where that is quicker."""
     row_engine, groups = session.row_engine, list[list[Block]]()
     for block in blocks:
         joins = block.dense and groups and groups[-1][0].dense

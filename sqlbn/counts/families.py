@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 
 
 class FamilyCounts:
-    """A table (position, key, n) in a draft: for each attribute the counts of its family.
+    """A table (position, key, n) in a workspace: for each attribute the counts of its family.
 
     `families[i]` is attribute i and its parents in order; the key packs their codes and, last,
     the class. A prefix of a family is a level of back-off.
@@ -87,7 +87,7 @@ class FamilyCounts:
     def counted(self, positions: Sequence[int]) -> Iterator[dict[int, Array]]:
         """Count families over all rows; the counts that are still to be put into the table.
 
-        Families too large for an array go from the lake into the table at once.
+        Families too large for an array go from the row engine into the table at once.
         """
         small = [p for p in positions if self._fits_array(p)]
         blocks = [Block(self.axes(p), (), self.cells(p), dense=True) for p in small]
@@ -220,7 +220,7 @@ class FamilyCounts:
             self._arrays[position] = counts.reshape(self.radices(position))
 
     def describe(self, table: str = "families") -> None:
-        """Fill a table of the draft, `families`: how the keys are packed."""
+        """Fill a table of the workspace, `families`: how the keys are packed."""
         rows = []
         for position in self.families:
             axes, radices = self.axes(position), self.radices(position)

@@ -1,4 +1,4 @@
-"""The categories of columns in a draft's tables `categories` and `groups`, and their codebooks."""
+"""Categories of columns in the tables `categories` and `groups`, their groups and codebooks."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from sqlbn.encoding.discretise.modl_groups import modl_groups
 from sqlbn.encoding.profile import Weights
 from sqlbn.encoding.value_classes import Array, ColumnInformation, Labelled, PartCounts, variable_of
 from sqlbn.engines.dialects import DUCKDB, Dialect
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.sql import (
     identifier,
     literals,
@@ -34,7 +35,7 @@ _VALUES_IN_A_LABEL = 4
 def values_sql(
     source: Source, book: Codebook, weights: Weights | None, dialect: Dialect = DUCKDB
 ) -> str:
-    """The statement that counts the values (value, n) of a column in the lake."""
+    """The statement that counts the values (value, n) of a column's rows."""
     return render(
         "encode/counted_values",
         value=comparable(book, identifier(book.name), dialect=dialect),
@@ -50,14 +51,14 @@ def categories_sql(counted: str) -> str:
 
 
 def create_categories(workspace: Workspace) -> None:
-    """The draft's `categories`, empty."""
+    """The workspace's `categories`, empty."""
     workspace.create("categories")
 
 
 def insert_categories(
     workspace: Workspace, book: Codebook, statement: str, groups: pa.Table | None = None
 ) -> None:
-    """Categories (code, value, n) into the draft; `groups` (value, group) share a code."""
+    """Categories (code, value, n) into the workspace; `groups` (value, group) share a code."""
     session, view = workspace.session, None
     if groups is not None:
         view = session.register(groups)
@@ -78,7 +79,7 @@ def _insert_named(workspace: Workspace, table: str, attribute: str, statement: s
 
 
 def categorical_books(workspace: Workspace, types: Mapping[str, str]) -> list[Codebook]:
-    """Codebooks of columns (name to type) whose categories are in the draft."""
+    """Codebooks of columns (name to type) whose categories are in the workspace."""
     sizes, missing = _category_table(workspace)
     found = [
         Codebook(name, sql_type, "categorical", sizes[name][1], missing[name])
@@ -105,7 +106,7 @@ def _category_table(
 
 
 def with_categories(workspace: Workspace, books: Iterable[Codebook]) -> list[Codebook]:
-    """Categorical codebooks with what the draft's categories say: groups, and those that are few.
+    """Categorical codebooks with what the categories say: groups, and those that are few.
 
     Others stay as they are.
     """
@@ -164,7 +165,7 @@ def known_groups(workspace: Workspace, books: Sequence[Codebook]) -> dict[str, p
 
 
 def write_group_labels(workspace: Workspace, books: Sequence[Codebook]) -> None:
-    """The draft's `groups`: what stands for a group of categories in readable tables."""
+    """The workspace's `groups`: what stands for a group of categories in readable tables."""
     workspace.create("groups")
     for book in books:
         if book.grouped:
@@ -189,7 +190,7 @@ class Grouped:
 def learn_groups(
     rows: Labelled, workspace: Workspace, book: Codebook, keep: bool
 ) -> Grouped | None:
-    """Group the categories of a column and write them, unless they tell nothing.
+    """Group the categories of a column and write them, unless they are uninformative.
 
     With `keep` they are written all the same. None where the values are too many by class.
     """
@@ -223,7 +224,7 @@ def _grouped(rows: Labelled, book: Codebook, counted: str) -> tuple[Grouped, Arr
     found = rows.session.arrays(render("encode/numbered_values", counted=counted))
     counts = rows.zeros(int(n_values) + bool(some_missing), rows.n_classes)
     counts[found["place"], found["class"]] = found["n"]
-    group = _groups_of(counts[: int(n_values)])
+    group = _groups_of(counts[: int(n_values)], rows.session.limits)
     n_groups = int(group.max(initial=-1)) + 1
     parts = rows.zeros(n_groups + bool(some_missing), rows.n_classes)
     np.add.at(parts, group, counts[: int(n_values)])
@@ -236,11 +237,11 @@ def _grouped(rows: Labelled, book: Codebook, counted: str) -> tuple[Grouped, Arr
     return Grouped(variable.or_left_out(), parts), group
 
 
-def _groups_of(counts: Array) -> Array:
+def _groups_of(counts: Array, limits: Limits) -> Array:
     """The group of each value, numbered as they first occur."""
     if len(counts) == 0:
         return np.zeros(0, np.int64)
-    return np.asarray(modl_groups(counts).group)
+    return np.asarray(modl_groups(counts, limits).group)
 
 
 def _by_value(rows: Labelled, statement: str, group: Array) -> pa.Table | None:

@@ -53,7 +53,7 @@ class Encoded:
 
     @property
     def persisted(self) -> Persisted:
-        """What the lake knows these rows by."""
+        """What the row engine knows these rows by."""
         return Persisted(self.relation, self.scratch, self.number)
 
     @property

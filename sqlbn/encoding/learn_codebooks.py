@@ -61,7 +61,7 @@ class Discretisation:
     bins: int = DEFAULT_BINS
 
     @property
-    def intervals(self) -> Callable[[ValueClasses], Sequence[int]] | None:
+    def intervals(self) -> Callable[[ValueClasses, Limits], Sequence[int]] | None:
         """The supervised search for cut points; None for equal frequency."""
         return INTERVALS.get(self.method)
 
@@ -106,17 +106,17 @@ def checked_method(method: str, bins: int | None) -> str:
     return method
 
 
-def _modl(cells: ValueClasses) -> Sequence[int]:
-    found: list[int] = modl_partition(cells.counts, cells.missing).bounds.tolist()
+def _modl(cells: ValueClasses, limits: Limits) -> Sequence[int]:
+    found: list[int] = modl_partition(cells.counts, cells.missing, limits).bounds.tolist()
     return found
 
 
-def _mdl(cells: ValueClasses) -> Sequence[int]:
+def _mdl(cells: ValueClasses, limits: Limits) -> Sequence[int]:
     found: list[int] = mdl_partition(cells.counts).tolist() if cells.some_present else []
     return found
 
 
-INTERVALS: dict[str, Callable[[ValueClasses], Sequence[int]]] = {"mdl": _mdl, "modl": _modl}
+INTERVALS: dict[str, Callable[[ValueClasses, Limits], Sequence[int]]] = {"mdl": _mdl, "modl": _modl}
 
 
 def cut_points(cells: ValueClasses, bounds: Sequence[int]) -> tuple[float, ...]:
@@ -186,7 +186,7 @@ def learn_codebooks(
     keep: frozenset[str],
     progress: Progress,
 ) -> Learned:
-    """Codebooks of the attributes in order; fills the draft's `categories`, `groups`, `cuts`."""
+    """Codebooks of the attributes in order; fills `categories`, `groups`, `cuts`."""
     learned = Learned()
     categorical = {p.name: p.sql_type for p in profiles if p.kind == "categorical"}
     numeric = [p for p in profiles if p.kind == "numeric"]
@@ -232,7 +232,7 @@ def _supervised_books(
     assert how.intervals is not None
     books = {}
     for profile, cells in numeric_counts(rows, profiles):
-        name, bounds = profile.name, how.intervals(cells)
+        name, bounds = profile.name, how.intervals(cells, rows.session.limits)
         cuts = cut_points(cells, bounds)
         book = numeric_book(name, profile.sql_type, cuts, cells.some_present, cells.some_missing)
         counts = cells.parts(bounds)
@@ -332,13 +332,13 @@ def numeric_book(
 
 
 def write_parts(workspace: Workspace, books: Sequence[Codebook]) -> None:
-    """The draft's tables of the codebooks' parts: `cuts` and `groups`."""
+    """The workspace's tables of the codebooks' parts: `cuts` and `groups`."""
     write_cuts(workspace, books)
     write_group_labels(workspace, books)
 
 
 def write_cuts(workspace: Workspace, books: Sequence[Codebook]) -> None:
-    """The draft's `cuts`: the intervals of the numeric codebooks."""
+    """The workspace's `cuts`: the intervals of the numeric codebooks."""
     rows: list[tuple[object, ...]] = []
     for book in (b for b in books if b.kind == "numeric"):
         found = intervals(book) if book.missing != 0 else []

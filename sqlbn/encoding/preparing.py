@@ -193,7 +193,7 @@ def look(session: Session, source: Source, options: ColumnOptions, progress: Pro
 def prepare(
     looked: Looked, workspace: Workspace, options: ColumnOptions, progress: Progress
 ) -> Prepared:
-    """Categories and cut points; fills the draft's `classes` and codebooks."""
+    """Categories and cut points; fills the workspace's `classes` and codebooks."""
     training, class_book, profiles = looked.training, looked.class_book, looked.profiles
     write_classes(workspace, looked.classes)
     title = "learning categories and cut points"
@@ -273,7 +273,7 @@ def _prepared(
 
 
 def write_classes(workspace: Workspace, classes: Sequence[tuple[str, float]]) -> None:
-    """The draft's `classes`, in the order of their codes."""
+    """The workspace's `classes`, in the order of their codes."""
     columns = probability_names([name for name, _ in classes])
     workspace.fill(
         "classes",

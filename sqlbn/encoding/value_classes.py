@@ -68,7 +68,7 @@ class ColumnInformation:
     """A column before the class: rows, parts, and what these cost.
 
     `elementary` is the number of cells that an optimisation started from, None where there was
-    none. `used` is False where the column is left out because it tells nothing.
+    none. `used` is False where the column is left out because it is uninformative.
     """
 
     name: str
@@ -105,7 +105,7 @@ class ColumnInformation:
         )
 
     def or_left_out(self) -> ColumnInformation:
-        """One part, not used, where the parts tell nothing."""
+        """One part, not used, where the parts are uninformative."""
         if self.level > 0:
             return self
         return replace(self, parts=1, cost=self.null_cost, used=False)
@@ -241,7 +241,7 @@ def numeric_counts(
     """The counts of quantities, one column after the other.
 
     A statement a column. Where its values by class would take too much memory, cells of equal
-    frequency in a sample are counted instead: row by row, or where rows lie in another lake by a
+    frequency in a sample are counted instead: row by row, or where rows lie elsewhere by a
     statement there.
     """
     too_many = _too_many(rows, profiles)

@@ -89,6 +89,23 @@ class Limits:
     partition_cells: int = 100_000
     # So many there are however little memory there is.
     partition_cells_least: int = 1000
+    # Counts of a window of cells that are evaluated at a time: 16 MB of intermediate numbers.
+    partition_window: int = 1 << 21
+    # Cells whose best partition is found exactly; more are merged down to so many first, this share
+    # of the pairs a round, and the result is improved in at most so many rounds.
+    exact_cells: int = 512
+    merged_share: float = 0.5
+    partition_rounds: int = 8
+    # Class profiles that are grouped by trying every set of them (3^10 / 2 steps a group); more of
+    # them are merged greedily up to so many profiles, the rarest pooled, down from so many groups.
+    exact_profiles: int = 10
+    separate_profiles: int = 800
+    most_groups: int = 256
+    # Sweeps of moves of one refinement; groupings that are only compared are refined until a sweep
+    # saves less than this share; (profile, group, class) lookups of the exact moves: 0.3 s.
+    grouping_sweeps: int = 100
+    grouping_rough: float = 1e-4
+    grouping_lookups: int = 30_000_000
     # The share of memory that the counts of one column by class may take; and what a value and a
     # class take in the engine's hash table, sorted, and fetched.
     value_class_share: float = 0.2
@@ -178,6 +195,46 @@ class Limits:
     macro_lookups: int = 30_000
 
     # -- evaluation, networks, export --------------------------------------------------------
+
+    # Automatic encoding tries all candidates on one of so many parts of the rows: on large data six
+    # of them then cost less than one fit of all rows. Fewer rows than `trial_rows` say nothing of
+    # how fine to cut; all rows are tried where they are less than `trial_least_parts` times that.
+    trial_parts: int = 8
+    trial_rows: int = 2000
+    trial_least_parts: int = 2
+    # More intervals are of no use where the last step to more of them made the loss larger, and it
+    # is larger than the best by this share.
+    trial_past_best: float = 0.05
+    # What leave-one-out says for cuts that the classes made is not believed to more than this share
+    # on a part of the rows: it does not cut anew for every row, which flatters most where rows are
+    # few.
+    trial_flattery: float = 0.1
+    # Past this many classes the engine takes longer to plan scores and losses in one query than to
+    # write the scores down first (DuckDB 2.0: 11 classes 0.25 s, 26 2.5 s, 51 10 s; apart 0.1 s).
+    loss_classes: int = 8
+    # Blocks that a ranking by a bound copies out of the data at first; where they do not settle it,
+    # all rows are read.
+    ranking_blocks: int = 32
+    # Shuffled numbers of one piece of rows when folds are made.
+    fold_piece: int = 2**22
+    # Rows that are held out of every training set of a repeat: a tenth, but no more than this.
+    curve_test_rows: int = 100_000
+    # Numbers of a table of a network, of one that inference makes on the way (2^26 are half a
+    # gigabyte), and of a random network: all 18 parents of 19 binary attributes are possible; all
+    # tables, or pairs of attributes that an edge may join, of a random network.
+    network_cells: int = 2**27
+    inference_cells: int = 2**26
+    random_table_cells: int = 2**20
+    random_cells: int = 2**24
+    # Bytes of a BIF file, unpacked: the largest network of the public collections has some 10 MB.
+    bif_bytes: int = 1_000_000_000
+    # One thread writes rows of a network, the others draw: more than a few would wait for it.
+    sampling_threads: int = 4
+    # The share of memory that the codes of a window may take.
+    window_share: float = 0.2
+    # Rows and characters of one INSERT: SQL Server takes 1,000 rows, BigQuery a megabyte.
+    insert_rows: int = 1000
+    insert_characters: int = 1 << 18
 
 
 def in_blocks(items: Sequence[T], most: int) -> list[Sequence[T]]:

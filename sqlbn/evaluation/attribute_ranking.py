@@ -1,4 +1,4 @@
-"""The attributes that tell most of the class, from as few rows as a bound allows."""
+"""The attributes most informative about the class, from as few rows as a bound allows."""
 
 from __future__ import annotations
 
@@ -22,13 +22,10 @@ from sqlbn.search.bounds import Rule
 from sqlbn.search.contest import Contest, ContestResult
 from sqlbn.search.dependence import Measures
 
-# Blocks that are copied out of the data at first; where they do not settle it, all rows are read.
-_FIRST_BLOCKS = 32
-
 
 @dataclass(frozen=True)
 class Ranked:
-    """One of the attributes that tell most; `mi` is in nats, by the rows that decided."""
+    """One of the most informative attributes; `mi` is in nats, by the rows that decided."""
 
     rank: int
     attribute: str
@@ -38,7 +35,7 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The attributes that tell most, and how sure it is that they are these.
+    """The most informative attributes, and how sure it is that they are these.
 
     `rows` are those of the sample that decided, of `total_rows`, after so many `checks`;
     `rows_read` those of all samples.
@@ -90,10 +87,11 @@ def _sample(
     session: Session, source: Source, rows: int, options: FitOptions, rule: Rule | None
 ) -> Source | None:
     """The first random rows of the data; None where all are read at once."""
-    if rule is None or source.row_key is None or 2 * _FIRST_BLOCKS * rule.block >= rows:
+    blocks = session.limits.ranking_blocks
+    if rule is None or source.row_key is None or 2 * blocks * rule.block >= rows:
         return None
     shuffle = shuffle_sql(source.row_key, session.settings.seed, session.row_engine.dialect)
-    limit = math.ceil(WORD * _FIRST_BLOCKS * rule.block / rows)
+    limit = math.ceil(WORD * blocks * rule.block / rows)
     drawn = source.with_numbers.filtered(f"{shuffle} < {limit}")
     return staged(session, drawn, options.columns_of(source))
 

@@ -20,6 +20,7 @@ from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.learn_codebooks import AUTO, Discretisation, candidates
 from sqlbn.encoding.preparing import Looked, look
 from sqlbn.engines import Session
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnWarning
@@ -28,13 +29,6 @@ from sqlbn.learners.fit_options import FitOptions
 from sqlbn.pipeline import Pattern, fit_with_loo, try_encoding
 from sqlbn.store.spec import ModelSpec
 from sqlbn.structure.information import DECIMALS
-
-# More intervals are of no use where the last step to more of them made the loss larger, and it is
-# larger than the best by this share.
-_PAST_BEST = 0.05
-# What leave-one-out says for cuts that the classes made is not believed to more than this share on
-# a part of the rows: it does not cut anew for every row, which flatters most where rows are few.
-_FLATTERY = 0.1
 
 
 @dataclass(frozen=True)
@@ -60,13 +54,18 @@ def is_known(encoding: Discretisation, trials: Sequence[Trial]) -> bool:
     return bool(plain) and not plain[0].numeric and not encoding.groups_values
 
 
-def is_hopeless(encoding: Discretisation, trials: Sequence[Trial], loss: Loss) -> bool:
+def is_hopeless(
+    encoding: Discretisation,
+    trials: Sequence[Trial],
+    loss: Loss,
+    past_best: float = Limits.trial_past_best,
+) -> bool:
     """Whether fewer intervals were too many already."""
     coarser = [rank(t, loss) for t in trials if t.encoding.method == "ef"]
     if encoding.method != "ef" or len(coarser) < 2 or coarser[-1] <= coarser[-2]:
         return False
     best = min(rank(t, loss) for t in trials)
-    return coarser[-1] > best + _PAST_BEST * abs(best)
+    return coarser[-1] > best + past_best * abs(best)
 
 
 def rank(trial: Trial, loss: Loss) -> float:
@@ -98,7 +97,13 @@ def _may_overtake(trial: Trial, best: Trial) -> bool:
     return trial.n_codes > best.n_codes or both_find
 
 
-def is_out(encoding: Discretisation, best: Trial, trials: Sequence[Trial], loss: Loss) -> bool:
+def is_out(
+    encoding: Discretisation,
+    best: Trial,
+    trials: Sequence[Trial],
+    loss: Loss,
+    flattery: float = Limits.trial_flattery,
+) -> bool:
     """Whether all rows will not favour the second encoding, now that the best has seen them.
 
     So where it was behind by more than the best gained by all rows: it would have to gain more than
@@ -114,7 +119,7 @@ def is_out(encoding: Discretisation, best: Trial, trials: Sequence[Trial], loss:
     gained = rank(before, loss) - rank(best, loss)
     allowed = max(gained, -2 * gained)
     if not is_fair(best.encoding):
-        allowed = max(allowed, _FLATTERY * abs(rank(before, loss)))
+        allowed = max(allowed, flattery * abs(rank(before, loss)))
     elif is_fair(encoding) and second.n_codes <= best.n_codes:
         return True
     return rank(second, loss) - rank(before, loss) > allowed
@@ -140,13 +145,6 @@ def contradicted(
     return [first] if first is not None and left[first] - gained < best else []
 
 
-# The part of the rows on which all encodings are tried: on large data six of them then cost less
-# than one fit of all rows.
-_SHARE = 8
-# Fewer rows than this say nothing about how fine to cut.
-_LEAST_ROWS = 2000
-# All rows are tried where the part would be more than one of so many.
-_LEAST_SHARE = 2
 # Types whose values are categories in every encoding, or nothing at all.
 _NEVER_CUT = ("text", "boolean", "other")
 
@@ -177,7 +175,8 @@ class Field:
         """A repeatable part of the rows, copied: every trial reads it several times."""
         training, session = self.looked.training, self.session
         assert training.source.row_key is not None
-        share = max(1 / _SHARE, _LEAST_ROWS / training.rows)
+        limits = session.limits
+        share = max(1 / limits.trial_parts, limits.trial_rows / training.rows)
         shuffle = shuffle_sql(
             training.source.row_key, session.settings.seed, session.row_engine.dialect
         )
@@ -235,7 +234,9 @@ def learn_best(
         whole = replace(whole, options=replace(whole.options, weight_kind=weights.kind))
     if len(chosen) > 2:
         # Rows without a class or a weight teach nothing, however many there are.
-        is_large = whole.looked.training.rows >= _LEAST_SHARE * _LEAST_ROWS
+        limits = whole.session.limits
+        least = limits.trial_least_parts * limits.trial_rows
+        is_large = whole.looked.training.rows >= least
         trials = _tried(whole.part() if is_large else whole, chosen, progress)
         chosen = finalists(trials, loss, is_large)
     return _best_of(whole, chosen, trials, progress)
@@ -331,7 +332,7 @@ def _messages(told: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
 
 
 def _write(best: Candidate, trials: Sequence[Trial], loss: Loss) -> None:
-    """The draft's `encodings`; of two trials on the same rows the last."""
+    """The workspace's `encodings`; of two trials on the same rows the last."""
     trials = list({(t.encoding, t.rows): t for t in trials}.values())
     best.workspace.fill(
         "encodings",

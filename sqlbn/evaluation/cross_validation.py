@@ -14,7 +14,7 @@ from sqlbn.data.sampling import shuffle_sql
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.row_engine import Numbering, Persisted
-from sqlbn.engines.sql import RESERVED, identifier, render
+from sqlbn.engines.sql import RESERVED, identifier, render, select_sql
 from sqlbn.errors import OptionError, opt
 from sqlbn.evaluation.auto_encoding import learn
 from sqlbn.evaluation.held_out import evaluate_source
@@ -29,14 +29,12 @@ if TYPE_CHECKING:
 PLACE = f"{RESERVED}place"
 _ROW = f"{RESERVED}row"
 _SHUFFLE = f"{RESERVED}shuffle"
-# Shuffled numbers of one piece of the order.
-_NUMBERS_A_PIECE = 2**22
 
 
 def deal(
     session: Session, source: Source, options: FitOptions, seed: int, stratified: bool
 ) -> tuple[Source, Persisted]:
-    """The columns of a fit with a place each, and the rows as the lake keeps them.
+    """The columns of a fit with a place each, and the rows as they are persisted.
 
     Places depend on the seed and on the rows' order in the source, on nothing else. Stratified
     means sorted by class first: every n-th place is then a fair share of each class.
@@ -59,10 +57,11 @@ def deal(
         where=source.where_sql,
     )
     # Where that is a choice, in a file: the rows may be many.
-    kept = row_engine.persist(query, "dealt", session.memory_bytes, _order(first))
+    numbering = _order(first, session.limits.fold_piece)
+    kept = row_engine.persist(query, "dealt", session.memory_bytes, numbering)
     relation = kept.relation
     if not row_engine.numbers_rows:
-        relation = f"(SELECT *, {kept.row_number} AS {PLACE} FROM {relation})"
+        relation = f"({select_sql(relation, f'*, {kept.row_number} AS {PLACE}')})"
     dealt = Source(
         relation=relation,
         columns={n: source.columns[n] for n in names},
@@ -74,9 +73,9 @@ def deal(
     return dealt, kept
 
 
-def _order(first: str | None) -> Numbering:
-    """The order of the places, for lakes that are told how to number rows."""
-    order, pieces = [_SHUFFLE, _ROW], [f"{_SHUFFLE} // {_NUMBERS_A_PIECE}"]
+def _order(first: str | None, piece: int) -> Numbering:
+    """The order of the places, for row engines that are told how to number rows."""
+    order, pieces = [_SHUFFLE, _ROW], [f"{_SHUFFLE} // {piece}"]
     if first is not None:
         order, pieces = [f"{first} NULLS LAST", *order], [first, *pieces]
     return Numbering(tuple(order), tuple(pieces))
@@ -136,10 +135,6 @@ def cross_validate(
         for fold in range(folds)
     ]
     return pooled(parts), parts
-
-
-# Rows that are held out of every training set of a repeat: a tenth, but no more than this.
-MOST_TEST_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -214,7 +209,7 @@ def learning_curves(
             raise OptionError(f"{opt(option)} is for none of the learners {', '.join(learners)}")
     reduced = {text: learner.of_used_columns() for text, learner in chosen.items()}
     rows = int(session.row_engine.row(source.select("count(*)"))[0])
-    test_rows = min(MOST_TEST_ROWS, max(1, rows // 10))
+    test_rows = min(session.limits.curve_test_rows, max(1, rows // 10))
     if max(sizes) > rows - test_rows:
         raise OptionError(
             f"of {rows:,} rows {test_rows:,} are for testing; give at most {rows - test_rows:,}",

@@ -33,10 +33,6 @@ from sqlbn.kinds.compiler import (
 from sqlbn.kinds.product.product_query import is_large, scored_in_steps
 from sqlbn.store.spec import ModelSpec
 
-# Past this many classes the engine takes longer to plan scores and losses in one query than to
-# write the scores down first (DuckDB 2.0: 11 classes 0.25 s, 26 2.5 s, 51 10 s; apart 0.1 s).
-_CLASSES_AT_ONCE = 8
-
 
 def evaluate_source(
     workspace: Workspace,
@@ -46,7 +42,7 @@ def evaluate_source(
     ranking: bool = True,
     positive: str | None = None,
 ) -> Evaluation:
-    """Losses of the model in a draft on a source; without `ranking` no AUC and no aoPRC.
+    """Losses of the model in a workspace on a source; without `ranking` no AUC and no aoPRC.
 
     Figures of a `positive` class that the model does not know are NaN.
     """
@@ -102,7 +98,7 @@ def _evaluation(
 ) -> Evaluation:
     """Rows are scored once; into a scratch file where more than one query needs the scores."""
     n, started, dialect = len(classes), time.perf_counter(), session.row_engine.dialect
-    if not ranking and n <= _CLASSES_AT_ONCE:
+    if not ranking and n <= session.limits.loss_classes:
         sums = session.row_engine.rows(losses_sql(n, labelled, dialect))
         return from_sums(classes, sums, time.perf_counter() - started, positive)
     with kept(session, rankable_sql(n, labelled, dialect) if ranking else labelled) as relation:

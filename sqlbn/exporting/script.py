@@ -82,9 +82,6 @@ def check_columns(carried: Sequence[str], results: Sequence[str], target: Target
             raise ExportError(f"the name {name!r} holds a NUL character; rename the column")
 
 
-# Rows and characters of one INSERT: SQL Server takes 1,000 rows, BigQuery a megabyte.
-_INSERT_ROWS = 1000
-_INSERT_CHARACTERS = 1 << 18
 _CATEGORIES = "predict_categories"
 
 
@@ -185,11 +182,11 @@ class Script:
         yield f"\n{made};\n"
         names = ", ".join(write.name(column) for column, _ in columns)
         chunk: list[str] = []
-        size = 0
+        size, limits = 0, self._workspace.session.limits
         for values in self._values(rows):
             chunk.append(values)
             size += len(values)
-            if len(chunk) == _INSERT_ROWS or size > _INSERT_CHARACTERS:
+            if len(chunk) == limits.insert_rows or size > limits.insert_characters:
                 yield _insert(name, names, chunk)
                 chunk, size = [], 0
         if chunk:

@@ -13,20 +13,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.output_files import replacing
 from sqlbn.errors import NetworkError
 from sqlbn.networks.bif_tokens import Tokens, written
 from sqlbn.networks.network import (
-    MOST_CELLS,
     ROUNDING,
     UNNAMED,
     Network,
     Variable,
     repeated,
 )
-
-# The largest network of the public collections has some 10 MB.
-_MOST_BYTES = 1_000_000_000
 
 
 def read_bif(path: str | Path) -> Network:
@@ -51,9 +48,11 @@ def _bytes(path: Path) -> bytes:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         unpacked = gzip.GzipFile(fileobj=file) if packed else file
-        data = unpacked.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        raise NetworkError(f"{str(path)!r} has more than {_MOST_BYTES:,} bytes: no network has")
+        data = unpacked.read(Limits.bif_bytes + 1)
+    if len(data) > Limits.bif_bytes:
+        raise NetworkError(
+            f"{str(path)!r} has more than {Limits.bif_bytes:,} bytes: no network has"
+        )
     return data
 
 
@@ -254,7 +253,7 @@ class _Reader:
 
     def _table(self, block: _Block) -> NDArray[np.float64]:
         shape = [len(self._states[v]) for v in (*block.parents, block.child)]
-        if prod(shape) > MOST_CELLS:
+        if prod(shape) > Limits.network_cells:
             raise self._error(block, f"would have {prod(shape):,} numbers: that is too many")
         for row in block.rows[1:]:
             if "table" in (row.kind, block.rows[0].kind):

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Array = npt.NDArray[Any]
-# The share of the memory limit that the codes of a window may take.
-_WINDOW_SHARE = 0.2
 # Over a long time the arc between two variables may come and go as often as the world changes.
 _NO_LIMIT = 10**9
 
@@ -133,7 +131,7 @@ class Following:
     def _task(self, spec: ModelSpec, block: Array) -> Task:
         scorer_cards = (*(book.slots for book in spec.scored_books), len(spec.class_names))
         width = self._window * block.itemsize * len(scorer_cards)
-        room = _WINDOW_SHARE * self._session.memory_bytes
+        room = self._session.limits.window_share * self._session.memory_bytes
         if width > room:
             raise OptionError(
                 f"its codes take {width / 2**20:,.0f} MB of the "

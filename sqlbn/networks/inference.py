@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.engines.limits import Limits
 from sqlbn.errors import (
     NetworkError,
     OptionError,
@@ -20,8 +21,6 @@ from sqlbn.networks.network import Network, repeated
 
 Array = npt.NDArray[Any]
 
-# Numbers that a table on the way may have: 2^26 are half a gigabyte.
-MOST_CELLS = 2**26
 # An array of numpy has no more axes than this.
 _MOST_AXES = 32
 
@@ -34,7 +33,12 @@ class _Factor:
     table: Array
 
 
-def posterior(network: Network, of: Sequence[str], given: Mapping[str, str] | None = None) -> Array:
+def posterior(
+    network: Network,
+    of: Sequence[str],
+    given: Mapping[str, str] | None = None,
+    most_cells: int = Limits.inference_cells,
+) -> Array:
     """P(of | given) as an array with an axis for each variable of `of`, in that order.
 
     >>> from sqlbn.networks import Variable
@@ -52,8 +56,8 @@ def posterior(network: Network, of: Sequence[str], given: Mapping[str, str] | No
     factors = [_reduced(network, v, evidence) for v in sorted(relevant)]
     hidden = relevant - set(wanted) - evidence.keys()
     for variable in _elimination_order(network, factors, hidden):
-        factors = _eliminated(network, factors, variable)
-    joint = _product(network, factors, tuple(wanted))
+        factors = _eliminated(network, factors, variable, most_cells)
+    joint = _product(network, factors, tuple(wanted), most_cells)
     total = float(joint.sum())
     if not total > 0:
         shown = ", ".join(f"{name}={state}" for name, state in (given or {}).items())
@@ -132,18 +136,23 @@ def _elimination_order(
     return order
 
 
-def _eliminated(network: Network, factors: Sequence[_Factor], variable: int) -> list[_Factor]:
+def _eliminated(
+    network: Network, factors: Sequence[_Factor], variable: int, most_cells: int
+) -> list[_Factor]:
     """Factors without a variable: those that have it multiplied, and the variable summed out."""
     touched = [f for f in factors if variable in f.variables]
     rest = [f for f in factors if variable not in f.variables]
     axes = tuple(sorted({v for f in touched for v in f.variables} - {variable}))
-    return [*rest, _Factor(axes, _product(network, touched, (*axes, variable)).sum(axis=-1))]
+    joined = _product(network, touched, (*axes, variable), most_cells)
+    return [*rest, _Factor(axes, joined.sum(axis=-1))]
 
 
-def _product(network: Network, factors: Sequence[_Factor], axes: tuple[int, ...]) -> Array:
+def _product(
+    network: Network, factors: Sequence[_Factor], axes: tuple[int, ...], most_cells: int
+) -> Array:
     """The product of factors as a table over `axes`."""
     cells = _cells(network, axes)
-    if cells > MOST_CELLS or len(axes) > _MOST_AXES:
+    if cells > most_cells or len(axes) > _MOST_AXES:
         raise NetworkError(
             f"the query needs a table of {len(axes)} variables with {cells:,} numbers, which is "
             "too large; ask for fewer variables at once, give more evidence, or draw rows with "

@@ -17,8 +17,6 @@ from sqlbn.errors import NetworkError
 ROUNDING = 0.01
 # A row so close to 1 stays as it is, so that what was written is what is read.
 _EXACT = 1e-12
-# Numbers a table may have: past this, files ask for more memory than they are worth.
-MOST_CELLS = 2**27
 UNNAMED = "unknown"
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.random import Generator, Philox, SeedSequence
 from numpy.typing import NDArray
 
+from sqlbn.engines.limits import Limits
 from sqlbn.errors import OptionError, opt
 from sqlbn.networks.network import Network, Variable
 
@@ -157,10 +158,6 @@ def _thresholds(variable: Variable, width: int) -> Floats:
 
 KINDS = ("nb", "tan", "ban")
 CLASS = "class"
-# Numbers a table of probabilities may have: all 18 parents of 19 binary attributes are possible.
-MOST_CELLS = 2**20
-# Numbers that all tables, or pairs of attributes that an edge may join, may have.
-MOST_NUMBERS = 2**24
 
 
 @dataclass(frozen=True)
@@ -186,7 +183,9 @@ class RandomModel:
                 raise OptionError(f"give at least {least}", **{name: number})
         _check_cells("x1", self.values * self.classes)
         cells = self.attributes * self.values * self.classes
-        if cells > MOST_NUMBERS or (self.kind == "ban" and self._pairs > MOST_NUMBERS):
+        if cells > Limits.random_cells or (
+            self.kind == "ban" and self._pairs > Limits.random_cells
+        ):
             raise OptionError(
                 f"{self.attributes:,} attributes of {self.values:,} states "
                 f"and {self.classes:,} classes are more than can be drawn; take fewer",
@@ -241,9 +240,9 @@ def random_network(model: RandomModel, seed: int) -> Network:
 
 
 def _check_cells(name: str, cells: int) -> None:
-    if cells > MOST_CELLS:
+    if cells > Limits.random_table_cells:
         raise OptionError(
-            f"{name} would have {cells:,} probabilities, more than {MOST_CELLS:,}; "
+            f"{name} would have {cells:,} probabilities, more than {Limits.random_table_cells:,}; "
             f"take fewer {opt('values')} or {opt('classes')}"
         )
 
@@ -277,7 +276,7 @@ def _arcs(model: RandomModel, rng: Generator) -> list[list[int]]:
     left = model.arcs_between
     for pair in rng.permutation(len(pairs)):
         parent, child = pairs[pair]
-        if model.classes * model.values ** (len(parents[child]) + 2) <= MOST_CELLS:
+        if model.classes * model.values ** (len(parents[child]) + 2) <= Limits.random_table_cells:
             parents[child].append(parent)
             left -= 1
         if left == 0:
@@ -285,18 +284,19 @@ def _arcs(model: RandomModel, rng: Generator) -> list[list[int]]:
     found = model.attributes + model.arcs_between - left
     raise OptionError(
         f"only {found} fit if no table may have more than "
-        f"{MOST_CELLS:,} probabilities; take fewer {opt('values')} or {opt('classes')}",
+        f"{Limits.random_table_cells:,} probabilities; "
+        f"take fewer {opt('values')} or {opt('classes')}",
         edges=found + left,
     )
 
 
 def with_irrelevant(network: Network, number: int, values: int) -> Network:
-    """The network with attributes noise1, noise2, … that depend on nothing and tell nothing."""
+    """The network with attributes noise1, noise2, … independent of all others."""
     if number < 0:
         raise OptionError("give 0 or more", irrelevant=number)
     if values < 2:
         raise OptionError("give at least 2", values=values)
-    if number * values > MOST_NUMBERS:
+    if number * values > Limits.random_cells:
         raise OptionError(
             f"{opt('irrelevant', number)} of {opt('values', values)}: more than can be drawn; "
             "take fewer"

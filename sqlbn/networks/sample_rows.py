@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.output_files import (
     check_folder,
     csv_name,
@@ -34,9 +35,6 @@ from sqlbn.networks.random_networks import (
 )
 from sqlbn.networks.stored_networks import read_network
 
-# One thread writes, the others draw: more than a few would only wait for it.
-_MOST_THREADS = 4
-
 _Write = Callable[[pa.RecordBatch], None]
 
 
@@ -50,7 +48,7 @@ def write_rows(
         raise OptionError("give at least 1", threads=threads)
     form = output_format(path)
     number = -(-rows // CHUNK)
-    used = min(held_threads(threads) if threads else os.cpu_count() or 1, _MOST_THREADS)
+    used = min(held_threads(threads) if threads else os.cpu_count() or 1, Limits.sampling_threads)
     opened = _parquet if form == "parquet" else _csv
     try:
         with (

@@ -22,7 +22,7 @@ from sqlbn.errors import NetworkError, OptionError, SqlbnWarning, opt
 from sqlbn.kinds.estimates import log_factor
 from sqlbn.kinds.product.factor_tables import FactorTables
 from sqlbn.networks.bif import read_bif
-from sqlbn.networks.network import MOST_CELLS, Network, Variable
+from sqlbn.networks.network import Network, Variable
 from sqlbn.store import open_store
 from sqlbn.store.spec import ModelSpec, labels_of, read_spec
 
@@ -158,7 +158,7 @@ def family_logs(workspace: Workspace, spec: ModelSpec, position: int) -> Array:
     books = [spec.books[v] for v in (position, *spec.parents[position])]
     radices = [*(b.n_values for b in books), len(spec.class_names)]
     cells = prod(b.slots for b in books) * radices[-1]
-    if cells > MOST_CELLS:
+    if cells > workspace.session.limits.network_cells:
         raise NetworkError(
             f"the table of {books[0].name!r} given {len(books) - 1} others would have "
             f"{cells:,} numbers: that is too many; fit with fewer parents or fewer values"
@@ -174,7 +174,7 @@ def family_logs(workspace: Workspace, spec: ModelSpec, position: int) -> Array:
 
 
 def smoothed_copy(workspace: Workspace, spec: ModelSpec) -> tuple[Workspace, ModelSpec]:
-    """A model of the same counts in which unseen values have a probability, in a draft of its own.
+    """A model of the same counts in which unseen values have a probability, in its own workspace.
 
     What says nothing of the class is 1 in the tables of scoring, which no likelihood can be.
     """

@@ -217,7 +217,7 @@ class Log:
         return sum(d.delta for d in self.decisions)
 
     def write(self, workspace: Workspace, names: Sequence[str]) -> None:
-        """The draft's `decisions`."""
+        """The workspace's `decisions`."""
         workspace.fill(
             TABLE,
             [

@@ -312,7 +312,7 @@ class Decided:
         return max((d.rows for d in self.decisions), default=0)
 
     def write(self, workspace: Workspace, names: Sequence[str]) -> None:
-        """The draft's table of decisions."""
+        """The workspace's table of decisions."""
         Log(list(self.decisions)).write(workspace, names)
 
 

@@ -31,6 +31,8 @@ from sqlbn.kinds.product.product_loo import LeaveOneOut
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 FOUR = "ef:3,ef:8,mdl,modl"
+# Parts of so few rows that small tables have one.
+SMALL_PARTS = Limits(trial_rows=50)
 LEARNERS: list[dict[str, Any]] = [
     {"learner": "nb"},
     {"learner": "nb", "weight": "w", "m": 2.0},
@@ -66,7 +68,7 @@ def shells(size: int = 400, seed: int = 8) -> pa.Table:
 def fit(table: Any, **options: Any) -> Any:
     """Without the column of weights among the attributes."""
     if "weight" not in options and "w" in getattr(table, "column_names", ()):
-        options |= {"exclude": ["w"], "threads": 1}
+        options |= {"exclude": ["w"], "threads": 1, "limits": SMALL_PARTS}
     return sqlbn.fit(table, "age", **options)
 
 
@@ -258,12 +260,11 @@ def test_all_columns_may_be_of_no_use() -> None:
 # -- a part of the rows first -----------------------------------------------------------------
 
 
-def test_all_are_tried_on_a_part_and_few_on_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sqlbn.evaluation.auto_encoding._LEAST_ROWS", 50)
+def test_all_are_tried_on_a_part_and_few_on_all_rows() -> None:
     table = shells(800)
     found = []
     for seed, threads in ((1, 1), (1, 2), (2, 1)):
-        how = {"encodings": FOUR, "seed": seed, "threads": threads}
+        how = {"encodings": FOUR, "seed": seed, "threads": threads, "limits": SMALL_PARTS}
         with fit(table, learner="nb", discretise="auto", **how) as model:
             found.append(trials(model))
             part = [t for t in found[-1] if t["rows"] < 800]
@@ -419,36 +420,34 @@ def test_trials_in_arrays_are_those_in_the_database(
     )
 
 
-def test_rows_without_a_weight_do_not_make_the_data_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sqlbn.evaluation.auto_encoding._LEAST_ROWS", 50)
+def test_rows_without_a_weight_do_not_make_the_data_large() -> None:
     table = shells(1200)
     weights = [1.0 if i % 40 == 0 else 0.0 for i in range(1200)]
     table = table.set_column(table.column_names.index("w"), "w", [weights])
-    how = {"learner": "nb", "weight": "w", "encodings": FOUR}
+    how = {"learner": "nb", "weight": "w", "encodings": FOUR, "limits": SMALL_PARTS}
     with fit(table, discretise="auto", **how) as model:
         assert {t["rows"] for t in trials(model)} == {30}
 
 
-def test_rows_without_a_class_do_not_make_the_data_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sqlbn.evaluation.auto_encoding._LEAST_ROWS", 50)
+def test_rows_without_a_class_do_not_make_the_data_large() -> None:
     table = shells(1200)
     age = [y if i < 30 else None for i, y in enumerate(table["age"].to_pylist())]
     table = table.set_column(table.column_names.index("age"), "age", [age])
-    with fit(table, learner="nb", discretise="auto", encodings=FOUR) as model:
+    how = {"learner": "nb", "encodings": FOUR, "limits": SMALL_PARTS}
+    with fit(table, discretise="auto", **how) as model:
         assert {t["rows"] for t in trials(model)} == {30}
 
 
-def test_rows_that_come_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_come_only_once(tmp_path: Path) -> None:
     table = shells(500)
     pc.write_csv(table, tmp_path / "shells.csv")
     pq.write_table(table, tmp_path / "shells.parquet")
-    monkeypatch.setattr("sqlbn.evaluation.auto_encoding._LEAST_ROWS", 50)
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=100))
     found = []
     for data in (str(tmp_path / "shells.parquet"), str(tmp_path / "shells.csv"), reader):
         options: dict[str, Any] = {"learner": "nb", "discretise": "auto"}
         options["encodings"] = "ef:3,ef:8,mdl"
-        options |= {"exclude": ["w"], "threads": 1}
+        options |= {"exclude": ["w"], "threads": 1, "limits": SMALL_PARTS}
         with sqlbn.fit(data, "age", **options) as model:
             found.append(trials(model))
     assert found[0] == found[1] == found[2]

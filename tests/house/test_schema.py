@@ -60,7 +60,7 @@ def rows(n: int = 300) -> pa.Table:
                 "size": r.gauss(len(kind), 1.0),
                 "month": float(r.randint(1, 300)),
                 "sort": f"{kind[0]}{i % 2}",
-                "farm": r.choice(["north", "south", "east"]),
+                "farm": "north" if kind == "apple" else r.choice(["south", "east"]),
                 "name": f"n{i % 140}",
                 "kind": kind,
                 "w": r.choice([0.5, 1.0, 2.5]),

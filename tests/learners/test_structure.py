@@ -137,7 +137,7 @@ def test_rounding_noise_is_no_information() -> None:
 
 def test_gains_are_sums_of_information() -> None:
     told = np.array([[0, 0.1, 0.2, 0], [0.5, 0, 0.5, 0.1], [0.2, 0.2, 0, 0.2], [0.9, 0, 0.3, 0]])
-    gaining = replace(LADDER, told=told)
+    gaining = replace(LADDER, beyond=told)
     assert gain_sums(gaining) == [0.3, 1.1, 0.6, 1.2]
     assert ordered(gaining, "gain") == [3, 1, 2, 0]
     assert ordered(gaining, "mi") == [1, 2, 3, 0]
@@ -146,7 +146,7 @@ def test_gains_are_sums_of_information() -> None:
 
 
 def test_equal_gains_keep_the_order_of_the_schema() -> None:
-    flat = replace(FLAT, told=np.full((3, 3), 0.5))
+    flat = replace(FLAT, beyond=np.full((3, 3), 0.5))
     assert ordered(flat, "gain") == [0, 1, 2]
     assert best_super_parent(flat) == 0
 

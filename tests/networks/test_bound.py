@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import sqlbn
+from sqlbn.api.describe_calls import fit_statements
 from sqlbn.cli.main import app
 from sqlbn.encoding.encoded import Encoded, discard, sampled
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.errors import OptionError
-from sqlbn.report import sql_text as explain
 from sqlbn.search.blocks import Samples
 from sqlbn.search.dependence import FilledCells, Measures
 
@@ -345,7 +345,7 @@ def test_options_that_rank_does_not_take(options: dict[str, Any], message: str) 
 
 def test_the_statements_of_decisions_are_not_known_beforehand() -> None:
     with pytest.raises(OptionError, match="bound decides what to count"):
-        explain.fit_statements(chain(50), TARGET, "kdb", bound="normal")
+        fit_statements(chain(50), TARGET, "kdb", bound="normal")
 
 
 # ---- stored models

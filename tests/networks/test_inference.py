@@ -14,7 +14,7 @@ from random_tables import examples
 
 import sqlbn
 from sqlbn.errors import NetworkError, OptionError
-from sqlbn.networks import Network, Variable, inference
+from sqlbn.networks import Network, Variable
 from sqlbn.networks.inference import posterior
 
 
@@ -52,7 +52,7 @@ def test_much_evidence_does_not_round_to_nothing() -> None:
     assert got.tolist() == pytest.approx([0.25, 0.75])
 
 
-def test_what_is_below_the_question_is_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_below_the_question_is_not_looked_at() -> None:
     top = Variable("top", YES_NO, (), [0.3, 0.7])
     below = [
         Variable(
@@ -60,10 +60,9 @@ def test_what_is_below_the_question_is_not_looked_at(monkeypatch: pytest.MonkeyP
         )
         for i in range(10)
     ]
-    monkeypatch.setattr(inference, "MOST_CELLS", 2)
-    assert posterior(Network((top, *below)), ["top"]).tolist() == [0.3, 0.7]
+    assert posterior(Network((top, *below)), ["top"], most_cells=2).tolist() == [0.3, 0.7]
     with pytest.raises(NetworkError, match=r"too large; ask for fewer variables at once"):
-        posterior(Network((top, *below)), ["top", "x3"])
+        posterior(Network((top, *below)), ["top", "x3"], most_cells=2)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 import sqlbn
 from sqlbn.encoding.learn_codebooks import candidates
+from sqlbn.engines.limits import Limits
 from sqlbn.evaluation.auto_encoding import Trial, contradicted
 
 ENCODINGS = ["ef:3", "ef:5", "ef:8", "mdl", "modl"]
@@ -34,15 +35,10 @@ def trials(table: pa.Table, encodings: list[str]) -> list[dict[str, Any]]:
     """The table `encodings` of a fit."""
     names = ("encoding", "rows", "codes", "loss", "value", "chosen")
     options = {"learner": "nb", "discretise": "auto", "encodings": encodings, "threads": 1}
-    with sqlbn.fit(table, "y", **options) as model:
+    # Parts of so few rows that they are often wrong.
+    with sqlbn.fit(table, "y", **options, limits=Limits(trial_rows=50)) as model:
         found = model._session.rows(f"FROM {model._workspace.table('encodings')}")
     return [dict(zip(names, row, strict=True)) for row in found]
-
-
-@pytest.fixture(autouse=True)
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Parts of so few rows that they are often wrong."""
-    monkeypatch.setattr("sqlbn.evaluation.auto_encoding._LEAST_ROWS", 50)
 
 
 def test_the_worst_but_one_of_five_is_not_kept() -> None:

@@ -36,7 +36,7 @@ from sqlbn.evaluation.metrics import (
     LOSSES,
     RANKINGS,
     Evaluation,
-    Ranking,
+    RankingSums,
     kept,
     pooled,
     rank,
@@ -44,7 +44,7 @@ from sqlbn.evaluation.metrics import (
 )
 
 
-def ranked(rows: Sequence[tuple[int, Sequence[float], float]], unit: int = 4) -> Ranking:
+def ranked(rows: Sequence[tuple[int, Sequence[float], float]], unit: int = 4) -> RankingSums:
     """The figures of rows with a true class, log scores and a weight in quarters."""
     n = len(rows[0][1])
     names = [NAMES.y, NAMES.w, *(f"{NAMES.score}{j}" for j in range(n))]
@@ -174,7 +174,9 @@ def test_a_class_without_test_rows_is_left_out_of_the_mean(fruit: pa.Table) -> N
 
 def test_pooled_is_the_mean_by_weight_of_parts_that_have_it() -> None:
     parts = [
-        Evaluation(("a",), [[weight]], ranking=Ranking(weight, *figures) if figures else Ranking())
+        Evaluation(
+            ("a",), [[weight]], ranking=RankingSums(weight, *figures) if figures else RankingSums()
+        )
         for weight, figures in ((30.0, (0.9, 0.2)), (10.0, (0.5, 0.6)), (50.0, None))
     ]
     assert pooled(parts).losses["auc"] == pytest.approx(0.8)

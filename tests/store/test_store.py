@@ -219,7 +219,7 @@ time.sleep(60)
 SLOW_FIT = """
 import sys, time
 import sqlbn
-from sqlbn.kinds.product import fit_product as products
+from sqlbn.kinds.product import product_fit as products
 
 learn_rest = products.count_information
 def slow(*words):

@@ -19,9 +19,10 @@ from random_tables import TARGET, Case, as_if_large, cases, examples, label, lea
 import sqlbn
 from sqlbn.data import open_source
 from sqlbn.encoding.codebook import code_sql, column_sql
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.errors import NetworkError, OptionError, SqlbnWarning
-from sqlbn.networks import Network, stored_networks
+from sqlbn.networks import Network
 from sqlbn.networks.inference import posterior
 from sqlbn.networks.likelihood import model_likelihood
 from sqlbn.networks.stored_networks import MISSING, network_of, read_network
@@ -154,12 +155,10 @@ def test_one_of_the_best_subset_is_a_network(fruit: pa.Table) -> None:
         assert len(network(model).arcs) == len(model.spec.selected)
 
 
-def test_a_table_that_is_too_large_is_named(
-    fruit: pa.Table, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stored_networks, "MOST_CELLS", 30)
+def test_a_table_that_is_too_large_is_named(fruit: pa.Table) -> None:
+    few = Limits(network_cells=30)
     with (
-        sqlbn.fit(fruit, target="kind", learner="tan") as model,
+        sqlbn.fit(fruit, target="kind", learner="tan", limits=few) as model,
         pytest.raises(NetworkError, match=r"'\w+' given 1 others would have [0-9]+ numbers"),
     ):
         network(model)

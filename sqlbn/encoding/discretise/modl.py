@@ -1,4 +1,4 @@
-"""MODL discretisation: the intervals of a quantity that tell most about the target."""
+"""MODL discretisation: the intervals of a quantity most informative about the target."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from sqlbn.encoding.discretise.ordered import (
     run_cost,
     whole_where_possible,
 )
+from sqlbn.engines.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,9 @@ class Intervals:
         return self.cost < self.null_cost
 
 
-def modl_partition(counts: npt.ArrayLike, missing: npt.ArrayLike | None = None) -> Intervals:
+def modl_partition(
+    counts: npt.ArrayLike, missing: npt.ArrayLike | None = None, limits: Limits | None = None
+) -> Intervals:
     """The intervals of least cost for cells in the order of their values.
 
     `counts` is (values, classes): rows, or their weight, of each class at each distinct value.
@@ -63,10 +66,12 @@ def modl_partition(counts: npt.ArrayLike, missing: npt.ArrayLike | None = None) 
     null_cost = math.log(rows) + float(run_cost(total[:, None])[0])
     if not cells.any():
         return Intervals(np.zeros(0, dtype=np.intp), null_cost, null_cost)
-    return _compared(cells, absent, rows, null_cost)
+    return _compared(cells, absent, rows, null_cost, limits)
 
 
-def _compared(cells: Counts, absent: Counts | None, rows: float, null_cost: float) -> Intervals:
+def _compared(
+    cells: Counts, absent: Counts | None, rows: float, null_cost: float, limits: Limits | None
+) -> Intervals:
     more = 0 if absent is None else 1
 
     def prior(intervals: Ints) -> Floats:
@@ -74,7 +79,7 @@ def _compared(cells: Counts, absent: Counts | None, rows: float, null_cost: floa
         return log_binomial(rows + others, others)
 
     distinct = distinct_neighbours(cells)
-    runs, cost = cheapest_runs(OrderedCells(cells).regrouped(distinct), prior)
+    runs, cost = cheapest_runs(OrderedCells(cells, limits).regrouped(distinct), prior)
     cost += math.log(rows)
     if absent is not None:
         cost += float(run_cost(absent.T)[0])

@@ -1,4 +1,4 @@
-"""MODL value grouping: the groups of categories that tell most about the target."""
+"""MODL value grouping: the groups of categories most informative about the target."""
 
 from __future__ import annotations
 
@@ -18,14 +18,7 @@ from sqlbn.encoding.discretise.ordered import (
     run_cost,
     whole_where_possible,
 )
-
-MOST_SEPARATE = 800
-MOST_GROUPS = 256
-_MOST_SWEEPS = 100
-# Groupings that are only compared are refined until a sweep saves less than this share.
-_ROUGHLY = 1e-4
-# So many (profile, group, class) lookups the exact moves of one refinement may take: 0.3 s.
-_EXACT_LOOKUPS = 30_000_000
+from sqlbn.engines.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -41,14 +34,17 @@ class Grouping:
         return int(self.counts.shape[1])
 
 
-def cheapest_groups(profiles: Counts, priors: Floats) -> tuple[Ints, float]:
+def cheapest_groups(
+    profiles: Counts, priors: Floats, limits: Limits | None = None
+) -> tuple[Ints, float]:
     """The group of each profile and the cost of the groups with the prior of their number."""
-    search = _Search(profiles, priors)
+    limits = limits or Limits()
+    search = _Search(profiles, priors, limits)
     best = search.grouping(np.zeros(len(profiles), dtype=np.intp))
     dearer = 0
-    cells, cell_of = pooled(profiles, MOST_SEPARATE)
+    cells, cell_of = pooled(profiles, limits.separate_profiles)
     tree = merge_tree(cells)
-    for n_groups in _ladder(tree, run_cost(cells.T).sum(), priors):
+    for n_groups in _ladder(tree, run_cost(cells.T).sum(), priors, limits.most_groups):
         found = search.refined(tree_cut(tree, len(cells), n_groups)[cell_of], search.small)
         dearer = dearer + 1 if found.cost > best.cost else 0
         best = min(best, found, key=lambda g: round(g.cost, 9))
@@ -128,7 +124,7 @@ def tree_cut(tree: MergeTree, n_cells: int, n_groups: int) -> Ints:
     return labels
 
 
-def _ladder(tree: MergeTree, start: float, priors: Floats) -> list[int]:
+def _ladder(tree: MergeTree, start: float, priors: Floats, most: int) -> list[int]:
     """Numbers of groups to refine, ascending: around the tree's best, and steps of a third.
 
     The tree's own optimum is no guide where most profiles are in the pool: they share no group
@@ -140,7 +136,7 @@ def _ladder(tree: MergeTree, start: float, priors: Floats) -> list[int]:
     best = int(groups[(after + priors[groups - 1]).argmin()])
     steps = {best + d for d in range(-3, 4)} | {2, 3}
     size = 4
-    while size <= min(MOST_GROUPS, 4 * best + 64):
+    while size <= min(most, 4 * best + 64):
         steps.add(size)
         size += size // 3
     return sorted(s for s in steps if 2 <= s <= n_cells)
@@ -149,13 +145,14 @@ def _ladder(tree: MergeTree, start: float, priors: Floats) -> list[int]:
 class _Search:
     """Refines groupings of a fixed set of profiles; classes along the first axis throughout."""
 
-    def __init__(self, profiles: Counts, priors: Floats) -> None:
+    def __init__(self, profiles: Counts, priors: Floats, limits: Limits) -> None:
+        self.limits = limits
         self.profiles = np.ascontiguousarray(profiles.T)
         self.weights = self.profiles.astype(np.float64)
         self.rows = float(self.weights.sum())
         # One more, so that a group more than there are profiles has a price.
         self.priors = np.append(priors, priors[-1])
-        self.small = len(profiles) <= MOST_SEPARATE
+        self.small = len(profiles) <= limits.separate_profiles
 
     def grouping(self, labels: Ints) -> Grouping:
         used = np.bincount(labels) > 0
@@ -172,8 +169,8 @@ class _Search:
     def refined(self, labels: Ints, thorough: bool) -> Grouping:
         """The grouping after moves of profiles; never costlier."""
         best = self.grouping(labels)
-        enough = 0.0 if thorough else _ROUGHLY * best.cost
-        for _ in range(_MOST_SWEEPS):
+        enough = 0.0 if thorough else self.limits.grouping_rough * best.cost
+        for _ in range(self.limits.grouping_sweeps):
             found = self.grouping(_lowest(_slopes(best.counts) @ self.weights))
             if not self._cheaper(found, best):
                 break
@@ -185,7 +182,7 @@ class _Search:
     def _moved(self, best: Grouping) -> Grouping:
         """Moves by exact differences, half as many at a time whenever they disturb each other."""
         lookups = self.profiles.size * best.n_groups
-        for _ in range(min(_MOST_SWEEPS, _EXACT_LOOKUPS // lookups)):
+        for _ in range(min(self.limits.grouping_sweeps, self.limits.grouping_lookups // lookups)):
             gain, to = self._gains(best)
             ranked = np.flatnonzero(gain > 0)
             ranked = ranked[np.argsort(-gain[ranked], kind="stable")]
@@ -222,7 +219,7 @@ class _Search:
 
     def improved(self, best: Grouping) -> Grouping:
         """Groups cut or merged, then refined, as long as that helps."""
-        for _ in range(_MOST_SWEEPS):
+        for _ in range(self.limits.grouping_sweeps):
             starts = [t for t in (self._cut(best), self._merged(best)) if t is not None]
             tries = [self.refined(t, self.small) for t in starts]
             found = min([best, *tries], key=lambda g: round(g.cost, 9))
@@ -249,7 +246,7 @@ class _Search:
         saved, labels = -np.inf, None
         for share in self.weights / self.weights.sum(axis=0):
             order = np.lexsort((share, state.labels))
-            cells = OrderedCells(self.profiles[:, order].T)
+            cells = OrderedCells(self.profiles[:, order].T, self.limits)
             at, cost = cells.best_splits(ends - sizes, ends)
             gain = (single - cost).round(12)
             g = int(gain.argmax())
@@ -278,10 +275,6 @@ def _lowest(scores: Floats) -> Ints:
     return lowest
 
 
-# So many different profiles are grouped by trying every set of them: 3^10 / 2 steps a group.
-EXACT_PROFILES = 10
-
-
 @dataclass(frozen=True)
 class Groups:
     """A grouping: `group` is the group of each value, groups numbered as they first occur.
@@ -304,7 +297,7 @@ class Groups:
         return self.cost < self.null_cost
 
 
-def modl_groups(counts: npt.ArrayLike) -> Groups:
+def modl_groups(counts: npt.ArrayLike, limits: Limits | None = None) -> Groups:
     """The groups of least cost for the values of a category, in any order.
 
     `counts` is (values, classes): rows, or their weight, of each class with each value; missing
@@ -326,7 +319,7 @@ def modl_groups(counts: npt.ArrayLike) -> Groups:
     if len(profiles) == 1:
         return Groups(alone, null_cost, null_cost)
     priors = log_partitions(len(values), len(profiles))
-    labels, cost = _grouped(profiles, priors)
+    labels, cost = _grouped(profiles, priors, limits or Limits())
     cost += always
     if round((cost - null_cost) / rows, 12) >= 0:
         return Groups(alone, null_cost, null_cost)
@@ -351,7 +344,7 @@ def _profiles(values: Counts) -> tuple[Counts, Ints]:
     return profiles, profile_of
 
 
-def _grouped(profiles: Counts, priors: Floats) -> tuple[Ints, float]:
+def _grouped(profiles: Counts, priors: Floats, limits: Limits) -> tuple[Ints, float]:
     """The group of each profile and the cost of the groups with the prior of their number."""
     present = np.flatnonzero(profiles.any(axis=0))
     if len(present) == 2:
@@ -359,11 +352,11 @@ def _grouped(profiles: Counts, priors: Floats) -> tuple[Ints, float]:
         def prior(groups: Ints) -> Floats:
             return np.asarray(priors[np.minimum(groups, len(priors)) - 1])
 
-        bounds, cost = cheapest_runs(OrderedCells(profiles), prior)
+        bounds, cost = cheapest_runs(OrderedCells(profiles, limits), prior)
         return np.repeat(np.arange(len(bounds) - 1), np.diff(bounds)), cost
-    if len(profiles) <= EXACT_PROFILES:
+    if len(profiles) <= limits.exact_profiles:
         return exact_groups(profiles, priors)
-    return cheapest_groups(profiles, priors)
+    return cheapest_groups(profiles, priors, limits)
 
 
 def exact_groups(profiles: Counts, priors: Floats) -> tuple[Ints, float]:
@@ -388,7 +381,7 @@ def exact_groups(profiles: Counts, priors: Floats) -> tuple[Ints, float]:
     return labels, float(totals[used])
 
 
-@lru_cache(maxsize=EXACT_PROFILES)
+@lru_cache(maxsize=Limits.exact_profiles)
 def _subsets(n: int) -> tuple[Ints, Ints, Ints]:
     """Every non-empty set of n things with each subset that has its lowest member, set by set."""
     every = np.arange(1, 1 << n)

@@ -6,7 +6,7 @@
 3. Bounds are then improved on the original cells: a bound moved (merge-split), a run cut, two
    runs merged, three made two (merge-merge-split), until nothing helps; 2 and 3 alternate.
 
-At most `EXACT_CELLS` cells skip 1, and 2 alone is the optimum.
+At most `Limits.exact_cells` cells skip 1, and 2 alone is the optimum.
 """
 
 from __future__ import annotations
@@ -18,12 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.encoding.discretise.log_factorials import Floats, log_factorial
+from sqlbn.engines.limits import Limits
 
 Ints = npt.NDArray[np.intp]
 Counts = npt.NDArray[Any]
-
-# A window of this many counts is evaluated at a time: 16 MB of intermediate numbers.
-_MOST_AT_ONCE = 1 << 21
 
 
 def whole_where_possible(counts: npt.ArrayLike) -> Counts:
@@ -49,7 +47,8 @@ def run_cost(counts: Counts) -> Floats:
 class OrderedCells:
     """Ordered cells by their running totals, so that any run of cells costs one subtraction."""
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: Counts, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
         n_cells, n_classes = counts.shape
         self.n_cells = n_cells
         # Classes first: sums over them are then sums of long vectors.
@@ -58,7 +57,7 @@ class OrderedCells:
 
     def cost(self, starts: Ints, ends: Ints) -> Floats:
         """What the runs [start, end) cost."""
-        step = max(1, _MOST_AT_ONCE // len(self.below))
+        step = max(1, self.limits.partition_window // len(self.below))
         if len(starts) <= step:
             return run_cost(self.below.take(ends, axis=1) - self.below.take(starts, axis=1))
         parts = range(0, len(starts), step)
@@ -90,7 +89,7 @@ class OrderedCells:
     def regrouped(self, bounds: Ints) -> OrderedCells:
         """Coarser cells, the runs between the bounds."""
         coarse = OrderedCells.__new__(OrderedCells)
-        coarse.n_cells = len(bounds) - 1
+        coarse.limits, coarse.n_cells = self.limits, len(bounds) - 1
         coarse.below = self.below.take(bounds, axis=1)
         return coarse
 
@@ -114,23 +113,20 @@ def distinct_neighbours(counts: Counts) -> Ints:
 # What a number of runs costs, for an array of such numbers: concave, rising.
 Prior = Callable[[Ints], Floats]
 
-EXACT_CELLS = 512
-_SHARE_A_ROUND = 0.5
-_MOST_ROUNDS = 8
-
 
 def cheapest_runs(cells: OrderedCells, prior: Prior) -> tuple[Ints, float]:
     """Bounds of the runs (0 and the number of cells included) and their cost, prior included."""
-    if cells.n_cells <= EXACT_CELLS:
+    most = cells.limits.exact_cells
+    if cells.n_cells <= most:
         return exact_runs(cells, prior)
-    grid, best = merged_down(cells, EXACT_CELLS, prior)
-    if len(best) - 1 > EXACT_CELLS:
+    grid, best = merged_down(cells, most, prior)
+    if len(best) - 1 > most:
         # More runs pay than the dynamic programme has cells: its grid would be too coarse.
         return post_optimised(cells, best, prior)
     best, least = grid, np.inf
-    for _ in range(_MOST_ROUNDS):
+    for _ in range(cells.limits.partition_rounds):
         candidates = np.union1d(grid, best)
-        if len(candidates) > 2 * EXACT_CELLS:
+        if len(candidates) > 2 * most:
             break
         chosen, _ = exact_runs(cells.regrouped(candidates), prior)
         bounds, cost = post_optimised(cells, candidates[chosen], prior)
@@ -158,7 +154,8 @@ def merged_down(cells: OrderedCells, most: int, prior: Prior) -> tuple[Ints, Int
             best, least = bounds, cost
         if len(single) <= most:
             return bounds, best
-        merged = _cheap_pairs((pair - single[:-1] - single[1:]).round(12), len(single) - most)
+        rise = (pair - single[:-1] - single[1:]).round(12)
+        merged = _cheap_pairs(rise, len(single) - most, cells.limits.merged_share)
         single[merged] = pair[merged]
         fresh = np.zeros(len(single), dtype=bool)
         fresh[merged] = True
@@ -170,12 +167,12 @@ def merged_down(cells: OrderedCells, most: int, prior: Prior) -> tuple[Ints, Int
         pair[changed] = cells.cost(bounds[changed], bounds[changed + 2])
 
 
-def _cheap_pairs(rise: Floats, most: int) -> Ints:
+def _cheap_pairs(rise: Floats, most: int, share: float) -> Ints:
     """Up to `most` pairs to merge in one round, ascending."""
     padded = np.concatenate(([np.inf], rise, [np.inf]))
     lowest = np.flatnonzero((rise < padded[:-2]) & (rise <= padded[2:]))
     ranked = lowest[np.argsort(rise[lowest], kind="stable")]
-    cheap = int((rise[ranked] <= np.quantile(rise, _SHARE_A_ROUND)).sum())
+    cheap = int((rise[ranked] <= np.quantile(rise, share)).sum())
     return np.sort(ranked[: max(1, min(cheap, most))])
 
 
