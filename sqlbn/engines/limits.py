@@ -174,6 +174,90 @@ class Limits:
     # inner joins (54: 18 s), and with fewer of many columns (20 of 450: minutes). Outer joins are
     # kept as written.
     inner_joins: int = 24
+    # Log probabilities that a complete table of a factor may hold; past that, deep levels of
+    # back-off hold only the cells that were seen and are joined one after the other. Complete
+    # tables score faster (54 attributes, k = 5, 1 M rows: 4.7 s against 13.9 s), but should not
+    # dwarf the data they come from: so many a row, and at least these.
+    factor_values: int = 1 << 20
+    factor_values_per_row: int = 2
+    factor_values_least: int = 1 << 14
+    # Keys and values of a fused table. Measured, 54 attributes, 7 classes, 1 M rows: tables of 6^4
+    # keys 0.45 s, 6^3 0.67 s, 6^5 0.64 s, none fused 2.2 s.
+    fused_keys: int = 1 << 11
+    fused_values: int = 1 << 15
+    # Averages: values of a table into which several attributes are fused. Measured, 54 attributes,
+    # 7 classes, 100,000 rows: 1, 2, 3 attributes a table 6.3, 5.1, 5.5 s; three make it six times
+    # as large.
+    average_fused_values: int = 1 << 17
+    # Values of a table that holds every key; past that, and where few keys were seen, only those
+    # are.
+    average_complete_values: int = 1 << 21
+    complete_per_seen: int = 3
+    # Keys of super-parents up to which there is a row for each, seen or not.
+    average_gapless_keys: int = 1 << 18
+    # Collections: values of a table into which the parents of several terms are fused. Measured
+    # with tc, tables of 2^16, 2^17, 2^18 and 2^19 values: 19 binary attributes, 1 M rows 1.96,
+    # 1.94, 1.79, 1.69 s; adult 0.58, 0.40, 0.37, 0.64 s.
+    collection_fused_values: int = 1 << 18
+    # Values of a table that holds every key of a single parent set, as for averages.
+    collection_complete_values: int = 1 << 21
+    # Values of all children that have numbers: past that the largest go without.
+    collection_numbered_values: int = 1 << 18
+    # Tables joined in a turn; what is left comes in further turns of the same child.
+    collection_tables: int = 56
+    # Rows times classes up to which super-parents are tried in arrays. Measured against queries, on
+    # a busy machine: adult 1.3 and 2.0 s, mushroom 1.1 and 4.6 s, audiology (69 attributes) 36 and
+    # 255 s. And the share of memory for terms that several super-parents have in common.
+    superparent_array_values: int = 1 << 18
+    superparent_terms_share: float = 0.1
+    # Leave-one-out: values a table may have to be made by arrays and to hold every key. A join with
+    # a table without gaps hands the rows on untouched (measured: 1 M rows, k' = 3, 54 joins: 3.0 s
+    # against 5.9 s).
+    loo_dense_values: int = 1 << 21
+    loo_dense_values_least: int = 1 << 15
+    loo_dense_cells_per_row: int = 4
+    # Past this share of the memory limit the tables of one k' go to scratch files.
+    loo_tables_share: float = 0.2
+    # Attributes between two projections (measured: 54 attributes, 1 to 6 a step are within 20 %,
+    # planning included).
+    loo_step: int = 3
+    # Bounds on |ln ratio| that a batch may add up to: its products then neither over- nor
+    # underflow. A later batch starts from ratios divided by the largest, so it may go as far as
+    # e^320 up or down.
+    loo_first_bound: float = 650.0
+    loo_bound: float = 320.0
+    # Estimates (row, class, attribute) that are kept from one k' to the next in arrays: with their
+    # logarithms 64 MB.
+    loo_array_estimates: int = 1 << 22
+    # What a cell takes for every row, attribute and k'; and the share of the memory for all.
+    loo_array_cell_bytes: int = 48
+    loo_array_share: float = 0.4
+    # In arrays an estimate (row, class, attribute, k') takes about this, and so many about a
+    # minute.
+    loo_estimate_seconds: float = 6e-9
+    loo_estimates_warned: int = 10_000_000_000
+    # The slice that is timed before the pass: long enough to be told from the fixed cost of a
+    # query. What a parent more costs was measured once, 1 M rows x 54, 7 classes: k' = 0 2.0 s,
+    # k' = 3 2.7 s, k' = 5 4.0 s.
+    loo_slice_rows: int = 50_000
+    loo_dearer_per_parent: float = 0.2
+    # Numbers of parents that are tried though no attribute can have as many.
+    loo_tried_parents: int = 16
+    # Leave-one-out of averages: values of a table that holds every key; past that only the keys
+    # that rows have. Logarithms that may be summed up without looking for the largest first. The
+    # share of memory that the sums of a chunk of rows may take, and its least rows.
+    average_loo_values: int = 1 << 21
+    average_loo_safe: float = 600.0
+    average_loo_share: float = 0.2
+    average_loo_rows: int = 10_000
+    # Attribute weights: rows that are worked on at a time: their ratios stay in the cache. One
+    # class after the other: 581,012 rows, 7 classes, CPU time of a trial 21 ms with a row a row, 10
+    # ms with a row a class.
+    weights_block_rows: int = 1 << 13
+    # The share of memory that the codes of one chunk of attributes may take; and how many rows are
+    # worth finding the distinct ones of.
+    weights_chunk_share: float = 0.25
+    weights_grouped_rows: int = 10_000
 
     # -- store, updates ----------------------------------------------------------------------
 

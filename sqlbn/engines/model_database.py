@@ -231,6 +231,10 @@ class ModelDatabase:
         finally:
             self.unregister(view)
 
+    def create_from(self, name: str, query: str) -> None:
+        """Make a table of the rows of a query; `name` is already quoted."""
+        self.execute(f"CREATE TABLE {name} AS {query}")
+
     def drop_table(self, name: str) -> None:
         """Remove a table; `name` is already quoted."""
         self.execute(f"DROP TABLE {name}")

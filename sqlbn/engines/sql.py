@@ -105,13 +105,14 @@ def select_sql(
     where: str | None = None,
     order: str | None = None,
     limit: int | None = None,
+    group: str | None = None,
 ) -> str:
     """The plainest query: expressions over a relation, on a condition, in an order.
 
     >>> select_sql("encoded_3", "y", where="w > 0", limit=2)
     'SELECT y FROM encoded_3 WHERE w > 0 LIMIT 2'
     """
-    ends = (("WHERE", where), ("ORDER BY", order), ("LIMIT", limit))
+    ends = (("WHERE", where), ("GROUP BY", group), ("ORDER BY", order), ("LIMIT", limit))
     clauses = "".join(f" {word} {value}" for word, value in ends if value is not None)
     return f"SELECT {items} FROM {relation}{clauses}"
 

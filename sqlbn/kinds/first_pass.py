@@ -13,6 +13,7 @@ from sqlbn.counts.margins import (
     plan_margins,
 )
 from sqlbn.encoding.encoded import discard, sampled
+from sqlbn.engines.sql import select_sql
 from sqlbn.kinds.kind import Job
 from sqlbn.search.blocks import Samples
 from sqlbn.search.bounds import Rule
@@ -89,9 +90,7 @@ def _information_of_rows(job: Job, title: str) -> Information:
         with progress.stage("structure", title, rows.rows, len(blocks)):
             watched = (gammas.add,) if gammas is not None else ()
             sums = entropies(session, rows, blocks, progress.advance, *watched)
-            total = float(
-                session.row_engine.row(f"SELECT {rows.total_sql} FROM {rows.relation}")[0]
-            )
+            total = float(session.row_engine.row(select_sql(rows.relation, rows.total_sql))[0])
             info = information(sums, d, total)
             if needs.score is None:
                 return info

@@ -36,8 +36,6 @@ from sqlbn.structure.shape import Score, Select, Shape, Structure
 if TYPE_CHECKING:
     from sqlbn.kinds.compiler import Scorer
 
-# Numbers of parents that are tried though no attribute can have as many.
-_KEPT_PARENTS = 16
 # A statement with its title.
 Titled = tuple[str, str]
 Covered = Callable[[Family], bool]
@@ -84,12 +82,12 @@ class Selection:
     select: Select
     loss: Loss = "rmse"
 
-    def within(self, depth: int) -> Selection:
+    def within(self, depth: int, limits: Limits) -> Selection:
         """The same without numbers of parents that no attribute has: each would cost a pass.
 
         A few are kept: who asks for them finds them in the table.
         """
-        most = max(depth, _KEPT_PARENTS)
+        most = max(depth, limits.loo_tried_parents)
         if self.ks[-1] <= most:
             return self
         return replace(self, ks=list(self.ks[: most + 1]) if self.ks[0] == 0 else [most])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.row_engine import RowEngine
-from sqlbn.engines.sql import literal
+from sqlbn.engines.sql import literal, select_sql
 
 
 def matthews(confusion: Sequence[Sequence[float]]) -> float:
@@ -128,7 +128,7 @@ class LossTotals:
             self._add_confusion(query, prefixes, weight)
             return
         items = [total_sql(loss, p, weight) for loss in self._losses for p in prefixes]
-        values = iter(self._row_engine.row(f"SELECT {', '.join(items)} FROM ({query})"))
+        values = iter(self._row_engine.row(select_sql(f"({query})", ", ".join(items))))
         for loss in self._losses:
             for p in prefixes:
                 self._sums[loss][p] += float(next(values))
@@ -139,11 +139,10 @@ class LossTotals:
         table = kept.relation
         count = f"sum({weight})" if weight else "count(*)"
         for p in prefixes:
-            for y, h, n in self._row_engine.rows(
-                f"SELECT y, h{p}, {count} FROM {table} GROUP BY ALL"
-            ):
+            confusion = select_sql(table, f"y, h{p}, {count}", group="ALL")
+            for y, h, n in self._row_engine.rows(confusion):
                 self._confusion[p, y, h] += float(n)
-            squared = self._row_engine.row(f"SELECT {total_sql('rmse', p, weight)} FROM {table}")
+            squared = self._row_engine.row(select_sql(table, total_sql("rmse", p, weight)))
             self._sums["rmse"][p] += float(squared[0])
         self._row_engine.unpersist(kept)
 

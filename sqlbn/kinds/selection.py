@@ -8,15 +8,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.engines.sql import literal
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.kind import Selection
 from sqlbn.kinds.losses import Loss
 from sqlbn.structure.shape import Choice, choose
 
 Surfaces = dict[Loss, npt.NDArray[np.float64]]
-
-# The slice that is timed before the pass: long enough to be told from the fixed cost of a query.
-SLICE_ROWS = 50_000
 
 
 def write_and_choose(workspace: Workspace, surfaces: Surfaces, selection: Selection) -> Choice:
@@ -49,11 +47,8 @@ def chosen_loss(workspace: Workspace, loss: Loss, k: int, n_attributes: int) -> 
 
     With `select` k all attributes are kept, though fewer may do better.
     """
-    query = (
-        f"SELECT value FROM {workspace.table('loocv')} "
-        f"WHERE loss = '{loss}' AND k = {k} AND n_attributes = {n_attributes}"
-    )
-    return float(workspace.session.row(query)[0])
+    cell = f"loss = {literal(loss)} AND k = {k} AND n_attributes = {n_attributes}"
+    return float(workspace.read("loocv", "value", where=cell)[0][0])
 
 
 def seconds_of(work: Callable[[], None]) -> float:

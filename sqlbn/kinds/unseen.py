@@ -13,7 +13,7 @@ from sqlbn.data import Source
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines import Session
 from sqlbn.engines.limits import in_blocks
-from sqlbn.engines.sql import NAMES, render
+from sqlbn.engines.sql import NAMES, render, select_sql
 from sqlbn.errors import UnseenError
 from sqlbn.kinds.compiler import Scorer, code_items
 
@@ -76,7 +76,7 @@ def unseen_sql(scorer: Scorer, able: Sequence[int], relation: str) -> str:
     coded = render("encode/codes", items="1 AS one", codes=codes, joins=joins, relation=relation)
     tests = [f"{NAMES.code}{v} = {scorer.books[v].unseen}" for v in able]
     sums = ", ".join(f"count(*) FILTER (WHERE {test})" for test in tests)
-    return f"SELECT {sums} FROM ({coded}) WHERE {' OR '.join(tests)}"
+    return select_sql(f"({coded})", sums, where=" OR ".join(tests))
 
 
 def _percent(share: float) -> str:

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import reference
 from conftest import Run
+from limited import limit
 from update_cases import contents
 
 import sqlbn
@@ -372,7 +373,7 @@ def test_large_k_that_is_of_no_use_to_a_trial_is_not_evaluated(
 ) -> None:
     """All attributes are noise but one: more parents only make it worse."""
     if not in_arrays:
-        monkeypatch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", 0)
+        limit(monkeypatch, loo_array_estimates=0)
     asked = note_ks(monkeypatch, LeaveOneOut, "losses_at")
     tried = note_ks(monkeypatch, ArrayLoo, "_losses_at")
     rng = random.Random(5)
@@ -410,7 +411,7 @@ def test_trials_in_arrays_are_those_in_the_database(
     table = table.append_column("shell", [[f"s{i // 2}" for i in range(150)]])
     found = []
     for most in (1 << 22, 0):
-        monkeypatch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", most)
+        limit(monkeypatch, loo_array_estimates=most)
         with fit(table, discretise="auto", encodings="ef:2,ef:9,modl", **options) as model:
             found.append(trials(model))
     assert [t["encoding"] for t in found[0]] == [t["encoding"] for t in found[1]]

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import Run
+from limited import limit
 from random_tables import as_if_large
 
 import sqlbn
@@ -284,8 +285,8 @@ def test_many_attributes_take_repeated_turns(monkeypatch: pytest.MonkeyPatch) ->
     table = pa.table({**columns, "y": [rng.choice("pq") for _ in range(60)]})
     with sqlbn.fit(table, "y", "tc", order="mi") as model:
         wanted = probabilities(model.predict(table))
-    monkeypatch.setattr("sqlbn.kinds.collection.collected._FUSED_VALUES", 1 << 11)
-    monkeypatch.setattr("sqlbn.kinds.collection.collected._MOST_TABLES", 4)
+    limit(monkeypatch, collection_fused_values=1 << 11)
+    limit(monkeypatch, collection_tables=4)
     with sqlbn.fit(table, "y", "tc", order="mi") as model:
         assert max(f.level for f in model._spec.factors) > 3
         for got, want in zip(probabilities(model.predict(table)), wanted, strict=True):

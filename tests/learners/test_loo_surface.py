@@ -36,16 +36,22 @@ def test_every_cell_is_that_of_retraining(case: Case) -> None:
 
 
 WAYS: dict[str, dict[str, Any]] = {
-    "sparse": {"dense_most": 0},
-    "dense, then sparse": {"dense_most": 30},
+    "sparse": {"loo_dense_values": 0},
+    "dense, then sparse": {"loo_dense_values": 30},
     "state after two joins": {"joins_at_once": 2},
     "kept after two joins": {"joins_at_once": 2, "joins_once": True},
-    "state after little change": {"first_bound": 1.0, "bound": 0.5},
-    "one attribute a step": {"step": 1},
-    "two attributes a step": {"step": 2},
-    "scratch files": {"memory_share": 0},
-    "scratch files, sparse and dense": {"memory_share": 0, "dense_most": 30},
-    "all of it": {"dense_most": 30, "memory_share": 0, "joins_at_once": 2, "bound": 3.0, "step": 2},
+    "state after little change": {"loo_first_bound": 1.0, "loo_bound": 0.5},
+    "one attribute a step": {"loo_step": 1},
+    "two attributes a step": {"loo_step": 2},
+    "scratch files": {"loo_tables_share": 0},
+    "scratch files, sparse and dense": {"loo_tables_share": 0, "loo_dense_values": 30},
+    "all of it": {
+        "loo_dense_values": 30,
+        "loo_tables_share": 0,
+        "joins_at_once": 2,
+        "loo_bound": 3.0,
+        "loo_step": 2,
+    },
 }
 
 
@@ -220,7 +226,7 @@ def contradicted(weight: float) -> pa.Table:
     return pa.table({**data, TARGET: [str(v) for v in y], WEIGHT: [weight] * 40 + [1.0]})
 
 
-@pytest.mark.parametrize("way", [{}, {"dense_most": 0}], ids=["dense", "sparse"])
+@pytest.mark.parametrize("way", [{}, {"loo_dense_values": 0}], ids=["dense", "sparse"])
 def test_heavy_rows(way: dict[str, Any]) -> None:
     with forced(**way):
         check_wide(contradicted(1e12), 0, "rmse", weight=WEIGHT)

@@ -144,7 +144,7 @@ def views(path: Path) -> set[str]:
         return {name for (name,) in con.execute(sql).fetchall() if name.startswith("cpt_")}
 
 
-@pytest.mark.parametrize("way", [{}, {"dense_most": 0}], ids=["dense", "sparse"])
+@pytest.mark.parametrize("way", [{}, {"loo_dense_values": 0}], ids=["dense", "sparse"])
 def test_only_the_selected_are_stored_and_needed(
     useful: pa.Table, tmp_path: Path, way: dict[str, Any]
 ) -> None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import Run
+from limited import limit
 from reference_snb import Data, search
 from update_cases import same_tables
 
@@ -184,7 +185,7 @@ def same_model(one: Any, other: Any) -> None:
 
 
 def test_threads_and_the_order_of_rows_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sqlbn.kinds.product.attribute_weights._BLOCK", 16)
+    limit(monkeypatch, weights_block_rows=16)
     table = letters()
     order = random.Random(1).sample(range(table.num_rows), table.num_rows)
     one = sqlbn.fit(table, "y", "snb", threads=1)
@@ -198,7 +199,7 @@ def test_equal_rows_put_together_are_the_same_rows(monkeypatch: pytest.MonkeyPat
         table = letters(weighted=weight is not None)
         apart = sqlbn.fit(table, "y", "snb", discretise="ef", bins=2, weight=weight)
         with monkeypatch.context() as patch:
-            patch.setattr("sqlbn.kinds.product.attribute_weights._FEW_ROWS", 1)
+            limit(patch, weights_grouped_rows=1)
             together = sqlbn.fit(table, "y", "snb", discretise="ef", bins=2, weight=weight)
         same_model(apart, together)
 
@@ -206,7 +207,7 @@ def test_equal_rows_put_together_are_the_same_rows(monkeypatch: pytest.MonkeyPat
 def test_columns_that_do_not_fit_in_memory_together(monkeypatch: pytest.MonkeyPatch) -> None:
     table = letters()
     whole = sqlbn.fit(table, "y", "snb", discretise="ef", threads=1)
-    monkeypatch.setattr("sqlbn.kinds.product.attribute_weights._MEMORY_SHARE", 1e-12)
+    limit(monkeypatch, weights_chunk_share=1e-12)
     sizes: list[int] = []
     original = select_variables
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from random_tables import examples
 from reference_snb import Data, Found, Reference, search
 
+from sqlbn.engines.limits import Limits
 from sqlbn.kinds.product.attribute_weights import SubsetRows, rotated
 from sqlbn.structure.variable_selection import (
     Selected,
@@ -46,7 +47,10 @@ def coded(rng: random.Random, n_classes: int, weighted: bool, rows: int | None =
 
 
 def subset_rows(
-    data: Data, threads: int = 1, chunks: Sequence[Sequence[int]] | None = None
+    data: Data,
+    threads: int = 1,
+    chunks: Sequence[Sequence[int]] | None = None,
+    block: int = Limits.weights_block_rows,
 ) -> SubsetRows:
     """The same rows as arrays, the tables by the exact formula."""
     ref, y, codes = Reference(data), np.array(data.classes), np.array(data.rows)
@@ -67,6 +71,7 @@ def subset_rows(
         load,
         every,
         threads,
+        block,
     )
 
 
@@ -111,18 +116,15 @@ def test_losses_of_subsets_are_those_of_the_formula(
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_threads_and_chunks_do_not_change_a_bit(
-    n_classes: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sqlbn.kinds.product.attribute_weights._BLOCK", 3)
+def test_threads_and_chunks_do_not_change_a_bit(n_classes: int) -> None:
     for seed in range(5):
         data = coded(random.Random(seed), n_classes, True, rows=29)
         singly = [[v] for v in range(len(data.cards))]
         every = [
-            subset_rows(data, 1),
-            subset_rows(data, 2),
-            subset_rows(data, 5),
-            subset_rows(data, 2, singly),
+            subset_rows(data, 1, block=3),
+            subset_rows(data, 2, block=3),
+            subset_rows(data, 5, block=3),
+            subset_rows(data, 2, singly, block=3),
         ]
         first, *others = [walk(data, rows, seed) for rows in every]
         assert all(other == first for other in others)

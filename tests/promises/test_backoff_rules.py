@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import reference
 from conftest import Run
+from limited import limit
 from loo_cases import loocv
 
 import sqlbn
@@ -47,7 +48,7 @@ def surface(data: pa.Table, **options: Any) -> dict[str, dict[tuple[int, int], f
 def test_leave_one_out_against_retraining(
     monkeypatch: pytest.MonkeyPatch, rule: str, most: int, unseen: str
 ) -> None:
-    monkeypatch.setattr("sqlbn.kinds.product.product_loo_tables._DENSE_MOST", most)
+    limit(monkeypatch, loo_dense_values=most)
     data = table(1)
     options = {"backoff": rule, "unseen": unseen}
     ref = reference.fit(data.to_pylist(), NAMES, "y", learner="kdb", k=3, **options)
@@ -89,7 +90,7 @@ def test_encodings_are_compared_by_the_rule_of_prediction(
 ) -> None:
     """tan, whose leave-one-out only --discretise auto looks at."""
     if not in_arrays:
-        monkeypatch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", 0)
+        limit(monkeypatch, loo_array_estimates=0)
     data, values = table(5), []
     for rule in RULES:
         how = {"learner": "tan", "backoff": rule, "unseen": unseen}

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from limited import limited
+from limited import limit, limited
 from loo_cases import REPORTED, loocv, same_surface, selections
 from random_tables import (
     Case,
@@ -89,7 +89,7 @@ def test_scores_in_steps_are_those_of_the_reference(
 @given(selections(), st.sampled_from((1, 40, 1 << 22)))
 def test_leave_one_out_in_arrays_is_retraining(case: Case, estimates: int) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", estimates)
+        limit(patch, loo_array_estimates=estimates)
         same_surface(case)
 
 
@@ -224,13 +224,13 @@ def test_the_macro_with_many_classes_keeps_its_joins_as_written(tmp_path: Path) 
 
 def test_leave_one_out_that_does_not_fit_is_refused_before_it_starts(fruit: pa.Table) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.kinds.product.array_loo._MEMORY_SHARE", 0)
+        limit(patch, loo_array_share=0)
         with pytest.raises(OutOfMemoryError, match=r"with 3 classes takes .*use nb or kdb"):
             sqlbn.fit(fruit, "kind", "skdb", kmax=1)
 
 
 def test_leave_one_out_that_takes_long_says_what_a_sample_takes(fruit: pa.Table) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sqlbn.kinds.product.product_selection._MANY_ESTIMATES", 1)
+        limit(patch, loo_estimates_warned=1)
         with pytest.warns(SqlbnWarning, match=r"will take about .* minutes; .*loocv.sample"):
             sqlbn.fit(fruit, "kind", "skdb", kmax=1).close()

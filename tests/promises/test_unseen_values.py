@@ -23,6 +23,7 @@ import pytest
 import reference
 from hypothesis import given
 from hypothesis import strategies as st
+from limited import limit
 from random_tables import as_if_large, examples
 
 import sqlbn
@@ -283,7 +284,7 @@ def test_what_only_the_left_out_row_has_is_unseen_there(
     options: dict[str, Any] = {"learner": learner, "loss": "log_loss"}
     options |= {"kmax": 1} if learner == "skdb" else {"select": "attributes"}
     if large:
-        monkeypatch.setattr("sqlbn.kinds.product.product_loo_tables._DENSE_MOST", 0)
+        limit(monkeypatch, loo_dense_values=0)
     with as_if_large(6) if large else nullcontext():
         neutral = losses_of(numbered(), **options)
         smoothed = losses_of(numbered(), unseen="smoothed", **options)
@@ -302,7 +303,7 @@ def test_trials_in_memory_leave_out_by_the_same_rule() -> None:
     for large in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if large:
-                patch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", 0)
+                limit(patch, loo_array_estimates=0)
             asked: dict[str, Any] = {"discretise": "auto", "encodings": "ef:3,ef:30"}
             with sqlbn.fit(TRAIN, "y", "kdb", k=1, **asked) as model:
                 table = model._workspace.table("encodings")

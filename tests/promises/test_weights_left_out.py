@@ -16,6 +16,7 @@ import pytest
 import reference
 import reference_ande
 from conftest import Run
+from limited import limit
 from loo_cases import loocv
 
 import sqlbn
@@ -86,7 +87,7 @@ WAYS = {"dense": 1 << 21, "dense, then sparse": 40, "sparse": 0}
 def test_products_against_retraining(
     monkeypatch: pytest.MonkeyPatch, kind: str | None, weights: Any, way: str, backoff: str
 ) -> None:
-    monkeypatch.setattr("sqlbn.kinds.product.product_loo_tables._DENSE_MOST", WAYS[way])
+    limit(monkeypatch, loo_dense_values=WAYS[way])
     for seed, loss, unseen in ((3, "log_loss", "neutral"), (4, "mcc", "smoothed")):
         data = table(seed, weights)
         how: dict[str, Any] = {"weight": "w", "backoff": backoff, "weight_kind": kind}
@@ -122,7 +123,7 @@ def test_trials_in_arrays_are_those_in_the_database(
     found = []
     how = {"discretise": "auto", "encodings": ["ef:3", "mdl", "modl"], "kmax": 2}
     for most in (1 << 22, 0):
-        monkeypatch.setattr("sqlbn.kinds.product.array_loo._MOST_ESTIMATES", most)
+        limit(monkeypatch, loo_array_estimates=most)
         options = {"weight": "w", "weight_kind": kind, "backoff": backoff, "keep": NAMES}
         with sqlbn.fit(table(7, weights), "y", **how, **options) as model:
             values = f"SELECT value FROM {model._workspace.table('encodings')}"

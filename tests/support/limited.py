@@ -16,8 +16,7 @@ from sqlbn.engines.limits import Limits
 from sqlbn.engines.model_database import ModelDatabase
 
 
-@contextmanager
-def limited(**fields: Any) -> Iterator[None]:
+def limit(patch: pytest.MonkeyPatch, **fields: Any) -> None:
     """These fields of `Limits` in every session, also in those that are open."""
     Limits(**fields)  # an unknown name is an error here
     outer = ModelDatabase.limits
@@ -29,6 +28,12 @@ def limited(**fields: Any) -> Iterator[None]:
             made[given] = replace(given, **fields)
         return made[given]
 
+    patch.setattr(ModelDatabase, "limits", property(limits))
+
+
+@contextmanager
+def limited(**fields: Any) -> Iterator[None]:
+    """The same inside a `with`."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ModelDatabase, "limits", property(limits))
+        limit(patch, **fields)
         yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -117,18 +117,11 @@ def same_surface(case: Case) -> None:
 
 @contextmanager
 def forced(**limits: Any) -> Iterator[None]:
-    """Internals of the third pass with other limits: dense_most, memory_share, joins_at_once, …"""
-    tables = ("dense_most", "memory_share")
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
-        for name, value in limits.items():
-            if name == "joins_at_once":
-                stack.enter_context(limited(joins_at_once=value))
-                continue
-            if name == "joins_once":  # as Spark does
-                patch.setattr(DuckDBRows, name, value)
-                continue
-            module = "product_loo_tables" if name in tables else "product_loo"
-            patch.setattr(f"sqlbn.kinds.product.{module}._{name.upper()}", value)
+    """The third pass with other limits; `joins_once` as Spark does."""
+    joins_once = limits.pop("joins_once", None)
+    with pytest.MonkeyPatch.context() as patch, limited(**limits):
+        if joins_once is not None:
+            patch.setattr(DuckDBRows, "joins_once", joins_once)
         yield
 
 

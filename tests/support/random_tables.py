@@ -20,10 +20,9 @@ import reference
 import reference_ranking
 from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
+from limited import limited
 
 import sqlbn
-from sqlbn.engines import Session
-from sqlbn.engines.limits import Limits
 
 SOAK = int(os.environ.get("SQLBN_SOAK", "0"))
 # So many examples at most, for a first look: `bash tests/run.sh quick`.
@@ -306,30 +305,28 @@ def same_rankings(evaluation: Any, ref: reference.Model, rows: Sequence[Any]) ->
 def as_if_large(limit: int) -> Iterator[None]:
     """Limits so low that small tables go the ways of large ones: joined codebooks, sparse counts,
     back-off by chains of tables, nothing fused, rows left out in chunks."""
-    with pytest.MonkeyPatch.context() as patch:
-        low = Limits(
-            inline_categories=2,
-            block_cells=limit,
-            block_cells_least=limit,
-            array_cells=limit,
-            inserted_together=limit,
-        )
-        patch.setattr(Session, "limits", low)
-        patch.setattr("sqlbn.kinds.product.factor_tables._COMPLETE_LEAST", limit)
-        patch.setattr("sqlbn.kinds.product.factor_tables._COMPLETE_MOST", limit)
-        patch.setattr("sqlbn.kinds.product.factor_tables.FUSED_KEYS", 1)
-        patch.setattr("sqlbn.kinds.average.super_tables._FUSED_VALUES", limit)
-        patch.setattr("sqlbn.kinds.average.super_tables._COMPLETE_VALUES", limit)
-        patch.setattr("sqlbn.kinds.average.super_tables._GAPLESS_KEYS", limit)
-        patch.setattr("sqlbn.kinds.collection.collected._FUSED_VALUES", 20 * limit)
-        patch.setattr("sqlbn.kinds.collection.collected._COMPLETE_VALUES", 40 * limit)
-        patch.setattr("sqlbn.kinds.collection.collected._NUMBERED_VALUES", max(1, limit // 2))
-        patch.setattr("sqlbn.kinds.collection.collected._MOST_TABLES", 2)
-        patch.setattr("sqlbn.kinds.collection.superparent_search._ARRAY_VALUES", limit)
-        patch.setattr("sqlbn.kinds.average.average_loo_tables._COMPLETE_VALUES", limit)
-        patch.setattr("sqlbn.kinds.average.average_loo._SAFE", 0.01)
-        patch.setattr("sqlbn.kinds.average.average_loo._MEMORY_SHARE", 0)
-        patch.setattr("sqlbn.kinds.average.average_loo._FEWEST_ROWS", max(7, limit))
+    with limited(
+        inline_categories=2,
+        block_cells=limit,
+        block_cells_least=limit,
+        array_cells=limit,
+        inserted_together=limit,
+        factor_values=limit,
+        factor_values_least=limit,
+        fused_keys=1,
+        average_fused_values=limit,
+        average_complete_values=limit,
+        average_gapless_keys=limit,
+        collection_fused_values=20 * limit,
+        collection_complete_values=40 * limit,
+        collection_numbered_values=max(1, limit // 2),
+        collection_tables=2,
+        superparent_array_values=limit,
+        average_loo_values=limit,
+        average_loo_safe=0.01,
+        average_loo_share=0,
+        average_loo_rows=max(7, limit),
+    ):
         yield
 
 

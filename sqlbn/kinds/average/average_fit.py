@@ -39,7 +39,6 @@ from sqlbn.kinds.first_pass import count_information
 from sqlbn.kinds.kind import Fitting, Job, Selection
 from sqlbn.kinds.losses import Loss, companions
 from sqlbn.kinds.selection import (
-    SLICE_ROWS,
     chosen_loss,
     seconds_of,
     write_and_choose,
@@ -222,9 +221,10 @@ def select_attributes(
     passes = AverageLoo(averaged, order, companions(selection.loss), rows)
     try:
         title = "pass 2: leave-one-out"
-        if progress.is_shown and rows.rows > 4 * SLICE_ROWS:
-            taken = seconds_of(lambda: passes.time_slice(SLICE_ROWS // 4))
-            title += f", about {taken * 4 * rows.rows / SLICE_ROWS:.0f} s"
+        size = rows.limits.loo_slice_rows
+        if progress.is_shown and rows.rows > 4 * size:
+            taken = seconds_of(lambda: passes.time_slice(size // 4))
+            title += f", about {taken * 4 * rows.rows / size:.0f} s"
         with progress.stage("loocv", title, rows.rows, passes.n_chunks):
             losses = passes.losses(progress.advance)
     finally:

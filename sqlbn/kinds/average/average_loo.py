@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.packing import packed_sql
-from sqlbn.engines.sql import literal, render
+from sqlbn.engines.sql import literal, render, select_sql
 from sqlbn.kinds.average.average_loo_tables import NO_COUNT, AverageLooTables
 from sqlbn.kinds.average.superparents import Averaged
 from sqlbn.kinds.losses import (
@@ -22,14 +22,6 @@ from sqlbn.kinds.losses import (
     needs_classes,
     terms,
 )
-
-# Attributes between two projections.
-_STEP = 3
-# Logarithms that may be summed up without looking for the largest first.
-_SAFE = 600.0
-# The share of the memory limit that the sums of a chunk of rows may take.
-_MEMORY_SHARE = 0.2
-_FEWEST_ROWS = 10_000
 
 
 class AverageLoo:
@@ -56,7 +48,9 @@ class AverageLoo:
         # Where only the own class matters, the others' sum is all that is kept of them.
         self._two_sums = self._rotated and "brier" not in losses
         self._tables = AverageLooTables(averaged, order, self._rotated)
-        self._shifted = max(self._tables.high, -self._tables.low) > _SAFE
+        self._shifted = (
+            max(self._tables.high, -self._tables.low) > self._session.limits.average_loo_safe
+        )
         self._rank = {v: place + 1 for place, v in enumerate(order)}
         self._implied = (
             self._tables.make_implied(averaged.min_count) if averaged.min_count is not None else {}
@@ -77,7 +71,9 @@ class AverageLoo:
             return max(1, self._rows.rows)  # a cluster puts aside what does not fit
         sums = len(self._prefixes) * (2 if self._two_sums else self._n_classes + 1)
         a_row = 16 * sums * (self._averaged.n + 1)
-        return max(_FEWEST_ROWS, int(_MEMORY_SHARE * self._session.memory_bytes / a_row))
+        limits = self._session.limits
+        fitting = int(limits.average_loo_share * self._session.memory_bytes / a_row)
+        return max(limits.average_loo_rows, fitting)
 
     def losses(self, advance: Callable[[], None] = lambda: None) -> dict[Loss, list[float]]:
         """For each loss its value after 0, 1, … attributes."""
@@ -85,7 +81,7 @@ class AverageLoo:
         for first in range(0, self._rows.rows, self._chunk_rows):
             self._add_chunk(totals, first, first + self._chunk_rows)
             advance()
-        total = self._row_engine.row(f"SELECT {self._rows.total_sql} FROM {self._rows.relation}")[0]
+        total = self._row_engine.row(select_sql(self._rows.relation, self._rows.total_sql))[0]
         return totals.losses(float(total))
 
     def time_slice(self, size: int) -> None:
@@ -137,10 +133,8 @@ class AverageLoo:
         query = self._joined_sql(first, stop, None, self._largest)
         near = literal(-self._tables.away / 2)
         items = [f"CASE WHEN max(m{p}) > {near} THEN max(m{p}) END AS m{p}" for p in self._prefixes]
-        return (
-            f"SELECT r * {self._n_levels + 1} + level AS id, {', '.join(items)} "
-            f"FROM ({query}) GROUP BY id"
-        )
+        listed = ", ".join([f"r * {self._n_levels + 1} + level AS id", *items])
+        return select_sql(f"({query})", listed, group="id")
 
     def _largest(self, prefix: int, logs: Sequence[str]) -> dict[str, str]:
         return {f"m{prefix}": self._dialect.greatest(logs)}
@@ -201,10 +195,11 @@ class AverageLoo:
         at_first = made(0, self._scores) if 0 in self._prefixes else {}
         items = [f"{expression} AS {name}" for name, expression in at_first.items()]
         columns = [*kept, *keys, *self._scores, *shifts, *drops, *items]
-        sql = f"SELECT {', '.join(columns)} FROM ({sql})"
+        sql = select_sql(f"({sql})", ", ".join(columns))
         kept = [*kept, *shifts, *drops, *at_first]
-        for start in range(0, len(self._order), _STEP):
-            step = range(start, min(start + _STEP, len(self._order)))
+        size = self._session.limits.loo_step
+        for start in range(0, len(self._order), size):
+            step = range(start, min(start + size, len(self._order)))
             later = keys[step.stop :]
             sql, new = self._step_sql(sql, step, [*kept, *later], made)
             kept += new

@@ -31,8 +31,6 @@ from sqlbn.kinds.average.superparents import (
 
 Array = npt.NDArray[Any]
 
-# Values of a table that holds every key; past that only the keys that rows have.
-_COMPLETE_VALUES = 1 << 21
 # Stands for the count of an attribute that is a super parent itself.
 NO_COUNT = -1.0
 
@@ -54,6 +52,7 @@ class AverageLooTables:
         self._averaged, self._order, self._rotated = averaged, order, rotated
         self._counts: SubsetCounts = averaged.counts
         self._session = self._counts.workspace.session
+        self._limits = self._session.limits
         self._cards = self._counts.encoded.cards
         self._classes = np.asarray(averaged.class_counts, float)
         self._n_classes = len(self._classes)
@@ -76,7 +75,7 @@ class AverageLooTables:
         """Remove the tables."""
         for table in self._tables:
             self._session.row_engine.unbroadcast(table)
-            self._session.execute(f"DROP TABLE {table}")
+            self._session.drop_table(table)
         self._tables.clear()
 
     # -- numbers -----------------------------------------------------------------------------
@@ -238,7 +237,8 @@ class AverageLooTables:
         if not self._importance:
             self._bound(logs)
         columns |= by_class("l", logs - far)
-        return self._put(without_gaps(keys, columns, self._n_keys, -self.away))
+        most = self._limits.average_gapless_keys
+        return self._put(without_gaps(keys, columns, self._n_keys, most, -self.away))
 
     def _make_child(self, attribute: int) -> str:
         keys, logs, counted = self._child_logs(attribute)
@@ -261,7 +261,7 @@ class AverageLooTables:
         for name, values in counted.items():
             counted[name] = np.append(values, np.full(n_super, gaps[name]))
         n_keys = self.n_numbers * card
-        if n_keys * self._n_classes > _COMPLETE_VALUES:
+        if n_keys * self._n_classes > self._limits.average_loo_values:
             return self._put({"key": keys.astype(np.int64), **counted, **by_class("l", logs)})
         # Without gaps a join hands the rows on untouched.
         complete = np.zeros((n_keys, self._n_classes))

@@ -19,6 +19,7 @@ from sqlbn.engines.sql import (
     literal,
     relation_sql,
     render,
+    select_sql,
 )
 from sqlbn.kinds.average.superparents import SUPER_TABLE, SuperParents, implied_table
 from sqlbn.kinds.product.factor_tables import Factor
@@ -78,7 +79,7 @@ def _logarithms(classes: Sequence[int], sums: str, step: str, dialect: Dialect) 
         tops = [f"sum(z{j} * {dialect.exp(below)}) AS z{j}" for j in classes]
         logs = [f"ln({dialect.greatest([f'z{j}', least])})" for j in classes]
         window = f"max({rank}) OVER (PARTITION BY {NAMES.row}) AS {NAMES.top}"
-        return {"tops": tops, "logs": logs, "sums": f"SELECT *, {window} FROM ({sums})"}
+        return {"tops": tops, "logs": logs, "sums": select_sql(f"({sums})", f"*, {window}")}
     tops = [f"{dialect.two_highest(rank, rank)} AS ranks"]
     tops += [f"{dialect.two_highest(f'z{j}', rank)} AS z{j}" for j in classes]
     ranks = [dialect.nth("ranks", place) for place in ("1", "2")]

@@ -18,15 +18,6 @@ from sqlbn.kinds.product.factor_tables import Factor, write_factors
 
 Array = npt.NDArray[Any]
 
-# Values of a table into which several attributes are fused. Measured, 54 attributes, 7 classes,
-# 100,000 rows: 1, 2, 3 attributes a table 6.3, 5.1, 5.5 s; three make it six times as large.
-_FUSED_VALUES = 1 << 17
-# Values of a table that holds every key; past that, and where few keys were seen, only those are.
-_COMPLETE_VALUES = 1 << 21
-_COMPLETE_PER_SEEN = 3
-# Keys of super parents up to which there is a row for each, seen or not.
-_GAPLESS_KEYS = 1 << 18
-
 
 @dataclass(frozen=True)
 class Turn:
@@ -71,6 +62,7 @@ class SuperTables:
         counts, self._smoothing = averaged.counts, averaged.smoothing
         self._counts, self._supers, self._kept = counts, supers, averaged.kept
         self._workspace, self._cards = counts.workspace, counts.encoded.cards
+        self._limits = counts.workspace.session.limits
         self._total = float(sum(averaged.class_counts))
         self._n_classes = len(averaged.class_counts)
         self._turns = _turns(averaged, supers)
@@ -106,7 +98,7 @@ class SuperTables:
                 continue
             if open_group is not None:
                 joined = (*open_group.variables, v)
-                if self._values_of(joined) <= _FUSED_VALUES:
+                if self._values_of(joined) <= self._limits.average_fused_values:
                     open_group = replace(open_group, variables=joined, members=joined)
                     factors[open_group.number] = open_group
                     continue
@@ -126,8 +118,9 @@ class SuperTables:
             if attribute not in t.subset
         )
         most_seen = self._counts.encoded.rows * len(self._turns)
-        fair = values <= _COMPLETE_PER_SEEN * most_seen * self._n_classes
-        return arrays and values <= _COMPLETE_VALUES and (fair or values <= _FUSED_VALUES)
+        fair = values <= self._limits.complete_per_seen * most_seen * self._n_classes
+        small = values <= self._limits.average_fused_values
+        return arrays and values <= self._limits.average_complete_values and (fair or small)
 
     # -- tables ------------------------------------------------------------------------------
 
@@ -147,7 +140,9 @@ class SuperTables:
         if with_divisors:
             columns |= by_class("b", -self._divisors)
         keys = np.concatenate([t.keys for t in self._turns])
-        columns = without_gaps(keys, columns, self._supers.n_keys)
+        columns = without_gaps(
+            keys, columns, self._supers.n_keys, self._limits.average_gapless_keys
+        )
         self._workspace.session.create_table(self._workspace.table(SUPER_TABLE), columns)
 
     def _logs(self, attribute: int) -> Array:
@@ -202,14 +197,14 @@ class SuperTables:
 
 
 def without_gaps(
-    keys: Array, columns: dict[str, Array], n_keys: int, start: float = 0.0
+    keys: Array, columns: dict[str, Array], n_keys: int, most: int, start: float = 0.0
 ) -> dict[str, Array]:
-    """A table of super parents' values with a row for every key, where that is not too much.
+    """A table of super parents' values with a row for every key, where these are not too many.
 
     Rows then pass a join untouched. What was not seen has a level below all others: it is scored
     like the rest, from `start` on, and never looked at.
     """
-    if n_keys > _GAPLESS_KEYS:
+    if n_keys > most:
         return {"key": keys, **columns}
     found: dict[str, Array] = {"key": np.arange(n_keys, dtype=np.uint32)}
     for name, values in columns.items():

@@ -232,16 +232,11 @@ def read_supers(
 ) -> SuperParents:
     """The super parents of the model in a workspace."""
     positions = {book.name: at for at, book in enumerate(books)}
-    rows = workspace.session.rows(
-        f"SELECT attributes, weight, seen FROM {workspace.table('superparents')} "
-        "ORDER BY superparent"
-    )
+    rows = workspace.read("superparents", "attributes", "weight", "seen", order=["superparent"])
     drops = "subsumptions" in workspace.names()
     implied: list[list[int]] = [[] for _ in books]
     if drops:
-        for name, general in workspace.session.rows(
-            f"SELECT DISTINCT attribute, implied FROM {workspace.table('subsumptions')}"
-        ):
+        for name, general in set(workspace.read("subsumptions", "attribute", "implied")):
             implied[positions[name]].append(positions[general])
     return SuperParents(
         sets=tuple(tuple(positions[name] for name in names) for names, _, _ in rows),

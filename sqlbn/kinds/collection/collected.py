@@ -10,6 +10,7 @@ from itertools import accumulate, zip_longest
 
 from sqlbn.counts.cover import Block, Family, cover
 from sqlbn.encoding.codebook import Codebook
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import key_type
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Smoothing
@@ -17,18 +18,6 @@ from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.structure.parent_sets import Term
 
 START_TABLE = "predict_start"
-
-# Values of a table into which the parents of several terms are fused. Measured with tc, tables of
-# 2^16, 2^17, 2^18 and 2^19 values: 19 binary attributes, 1 M rows 1.96, 1.94, 1.79, 1.69 s; adult
-# 0.58, 0.40, 0.37, 0.64 s.
-_FUSED_VALUES = 1 << 18
-# Values of a table that holds every key of a single parent set, as for AnDE's.
-_COMPLETE_VALUES = 1 << 21
-_COMPLETE_PER_SEEN = 3
-# Values of all children that have numbers: past that the largest go without.
-_NUMBERED_VALUES = 1 << 18
-# Tables joined in a turn; what is left comes in further turns of the same child.
-_MOST_TABLES = 56
 
 
 @dataclass(frozen=True)
@@ -153,29 +142,28 @@ def plan_collection(
     n_classes: int,
     rows: int,
     is_array: Callable[[Family], bool],
+    limits: Limits,
 ) -> CollectionPlan:
     """Turns and tables for the terms of a collection; `is_array` tells whose counts are one."""
     # An attribute without any value is left out, and with it all that depends on it.
     said = with_values(terms, ignored)
     children = list(dict.fromkeys(t.child for t in said))
-    numbered = _numbered(children, slots, n_classes)
+    numbered = _numbered(children, slots, limits.collection_numbered_values // n_classes)
     unit = (sum(slots[i] for i in numbered) + 1) * n_classes
     dense = [t for t in said if t.parents and t.child in numbered and is_array(t.family)]
     sets = list(dict.fromkeys(t.parents for t in dense))
-    blocks = cover(sets, slots, max(1, _FUSED_VALUES // unit)) if sets else []
-    most_seen = _COMPLETE_PER_SEEN * rows * len(numbered) * n_classes
-    kept = [
-        b
-        for b in blocks
-        if b.dense or b.cells * unit <= min(_COMPLETE_VALUES, max(most_seen, _FUSED_VALUES))
-    ]
+    blocks = cover(sets, slots, max(1, limits.collection_fused_values // unit)) if sets else []
+    most_seen = limits.complete_per_seen * rows * len(numbered) * n_classes
+    fair = max(most_seen, limits.collection_fused_values)
+    room = min(limits.collection_complete_values, fair)
+    kept = [b for b in blocks if b.dense or b.cells * unit <= room]
     inside = {family for b in kept for family in b.families}
     complete = {t for t in dense if t.parents in inside}
     first_child: dict[Family, int] = {}
     for t in complete:
         place = numbered.index(t.child)
         first_child[t.parents] = min(place, first_child.get(t.parents, place))
-    firsts, tables = _repeated(kept, first_child)
+    firsts, tables = _repeated(kept, first_child, limits.collection_tables)
     collected = Collected(
         slots=tuple(slots),
         ignored=tuple(ignored),
@@ -197,14 +185,14 @@ def plan_collection(
 
 
 def _repeated(
-    blocks: Sequence[Block], first_child: Mapping[Family, int]
+    blocks: Sequence[Block], first_child: Mapping[Family, int], most: int
 ) -> tuple[tuple[int, ...], tuple[tuple[Block | None, ...], ...]]:
     """The first child of each repeat, and for each table its block of every repeat."""
 
     def first(block: Block) -> int:
         return min(first_child[parents] for parents in block.families)
 
-    repeats = max(1, math.ceil(len(blocks) / _MOST_TABLES))
+    repeats = max(1, math.ceil(len(blocks) / most))
     n_tables = math.ceil(len(blocks) / repeats)
     ranked = sorted(blocks, key=first)
     chunks = [ranked[at : at + n_tables] for at in range(0, len(ranked), max(n_tables, 1))]
@@ -228,9 +216,9 @@ def is_guarded(terms: Sequence[Term], ignored: Sequence[Sequence[int]]) -> bool:
     return any(t.child not in always for t in terms)
 
 
-def _numbered(children: Sequence[int], slots: Sequence[int], n_classes: int) -> list[int]:
+def _numbered(children: Sequence[int], slots: Sequence[int], room: int) -> list[int]:
     """The children whose codes get numbers: all but the largest where they are too many."""
-    room, found = _NUMBERED_VALUES // n_classes, set()
+    found = set()
     for child in sorted(children, key=lambda i: slots[i]):
         room -= slots[child]
         if room < 0:
@@ -267,9 +255,8 @@ def read_collected(
     ignored = tuple(smoothing.ignored_codes(book.n_values, book.missing) for book in books)
     turns = [
         (role, again, Term(positions[attribute], tuple(positions[p] for p in parents)))
-        for role, attribute, again, parents in workspace.session.rows(
-            'SELECT role, attribute, "repeat", parents '
-            f"FROM {workspace.table('turns')} ORDER BY turn"
+        for role, attribute, again, parents in workspace.read(
+            "turns", "role", "attribute", "repeat", "parents", order=["turn"]
         )
     ]
     numbered = [(again, t.child) for role, again, t in turns if role == "numbered"]
@@ -293,7 +280,7 @@ def read_terms(workspace: Workspace, books: Sequence[Codebook]) -> tuple[Term, .
     positions = {book.name: at for at, book in enumerate(books)}
     return tuple(
         Term(positions[attribute], tuple(positions[p] for p in parents), weight)
-        for attribute, parents, weight in workspace.session.rows(
-            f"SELECT attribute, parents, weight FROM {workspace.table('terms')} ORDER BY rowid"
+        for attribute, parents, weight in workspace.read(
+            "terms", "attribute", "parents", "weight", order=["rowid"]
         )
     )

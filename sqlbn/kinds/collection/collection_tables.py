@@ -54,6 +54,7 @@ class CountedTerms:
             counts.n_classes,
             counts.encoded.rows,
             counts.is_array,
+            counts.workspace.session.limits,
         )
 
 

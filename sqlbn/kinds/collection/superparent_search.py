@@ -14,7 +14,7 @@ from sqlbn.counts.subsets import SubsetCounts
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.sql import NAMES, render
+from sqlbn.engines.sql import NAMES, render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.collection.collection_query import CollectionQuery
 from sqlbn.kinds.collection.collection_tables import CollectionTables, CountedTerms
@@ -62,13 +62,6 @@ class CollectionArrays:
         return found
 
 
-# Rows times classes up to which rows are scored in arrays. Measured against queries, on a busy
-# machine: adult 1.3 and 2.0 s, mushroom 1.1 and 4.6 s, audiology (69 attributes) 36 and 255 s.
-_ARRAY_VALUES = 1 << 18
-# The share of the memory limit for terms that several super parents have in common.
-_KEPT_SHARE = 0.1
-
-
 def most_probable(
     counts: SubsetCounts,
     tried: Mapping[int, Sequence[Term]],
@@ -96,7 +89,7 @@ def most_probable(
                 means[super_parent] = round(total / float(sum(class_counts)), DECIMALS)
                 progress.advance()
         finally:
-            session.execute(f"DROP TABLE {rows}")
+            session.drop_table(rows)
     return min(means, key=lambda s: (-means[s], s))
 
 
@@ -124,15 +117,17 @@ def _few_rows(
     """The rows in memory where they are few; None where a query is better."""
     session, encoded = counts.workspace.session, counts.encoded
     n_classes, d = encoded.cards[-1], encoded.n_attributes
-    n_rows = int(session.row(f"SELECT count(*) FROM {rows}")[0])
+    n_rows = int(session.row(select_sql(rows, "count(*)"))[0])
     families = {term.family for terms in tried.values() for term in terms}
-    if n_rows * n_classes > _ARRAY_VALUES or not all(map(counts.is_array, families)):
+    if n_rows * n_classes > session.limits.superparent_array_values or not all(
+        map(counts.is_array, families)
+    ):
         return None
     # In the order of their codes: sums must not depend on that of the rows.
-    found = session.arrays(f"SELECT * EXCLUDE ({NAMES.row}) FROM {rows} ORDER BY ALL")
+    found = session.arrays(select_sql(rows, f"* EXCLUDE ({NAMES.row})", order="ALL"))
     codes = np.stack([found[f"{NAMES.code}{v}"].astype(np.int64) for v in range(d)], axis=1)
     weights = np.stack([found[f"{NAMES.w}{j}"].astype(float) for j in range(n_classes)], axis=1)
-    room = _KEPT_SHARE * session.memory_bytes
+    room = session.limits.superparent_terms_share * session.memory_bytes
     return _FewRows(CollectionArrays(counts, smoothing, codes, room), weights)
 
 
@@ -152,9 +147,8 @@ def _put_together(session: Session, encoded: Encoded) -> str:
         relation=encoded.relation,
     )
     with session.row_engine.collect(query) as found:
-        session.execute(
-            f"CREATE TABLE {name} AS SELECT row_number() OVER () AS {NAMES.row}, * FROM {found}"
-        )
+        numbered = f"row_number() OVER () AS {NAMES.row}, *"
+        session.create_from(name, select_sql(found, numbered))
     return name
 
 
@@ -166,7 +160,7 @@ def _probability(rows: str, counted: CountedTerms, prior: tuple[float, ...]) -> 
         tables = CollectionTables(counted, workspace)
         tables.make()
         query = CollectionQuery(workspace.prefix, prior, tables.plan.factors, tables.plan.collected)
-        scored = query.scores(f"SELECT * FROM {rows}", [])
+        scored = query.scores(select_sql(rows), [])
         with session.joins_as_written():
             found = session.row(
                 render(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.limits import in_blocks
+from sqlbn.engines.sql import select_sql
 from sqlbn.errors import OutOfMemoryError, opt
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.losses import LEAST_PROBABILITY, TIE, Loss, finished, matthews
@@ -73,17 +74,10 @@ class ArrayLosses:
         return found
 
 
-# Estimates (row, class, attribute) that are kept from one k' to the next: with their logarithms
-# 64 MB.
-_MOST_ESTIMATES = 1 << 22
-# What a cell takes for every row, attribute and k'; and the share of the memory limit for all.
-_CELL_BYTES = 48
-_MEMORY_SHARE = 0.4
-
-
 def suits_arrays(encoded: Encoded) -> bool:
     """Whether rows are few enough."""
-    return encoded.rows * encoded.cards[-1] * max(encoded.n_attributes, 1) <= _MOST_ESTIMATES
+    estimates = encoded.rows * encoded.cards[-1] * max(encoded.n_attributes, 1)
+    return estimates <= encoded.limits.loo_array_estimates
 
 
 def needs_arrays(session: Session, encoded: Encoded) -> bool:
@@ -99,8 +93,8 @@ def needs_arrays(session: Session, encoded: Encoded) -> bool:
 
 def check_memory(session: Session, encoded: Encoded, families: Mapping[int, Sequence[int]]) -> None:
     """An error where the cells of all rows would not fit into memory."""
-    needed = encoded.rows * sum(map(len, families.values())) * _CELL_BYTES
-    if needed > _MEMORY_SHARE * session.memory_bytes:
+    needed = encoded.rows * sum(map(len, families.values())) * session.limits.loo_array_cell_bytes
+    if needed > session.limits.loo_array_share * session.memory_bytes:
         raise OutOfMemoryError(
             f"leave-one-out of {encoded.rows:,} rows with {encoded.cards[-1]:,} classes takes "
             f"{needed / 2**30:.1f} GB: use nb or kdb ({opt('learner')}), a smaller "
@@ -128,6 +122,7 @@ class ArrayLoo:
         only_whole: bool = False,
     ) -> None:
         self._families, self._order, self._cards = families, order, encoded.cards
+        self.limits = session.limits
         self._smoothing, self._neutral = smoothing, smoothing.is_neutral
         self._n_classes, self._losses, self._only_whole = len(class_counts), losses, only_whole
         check_memory(session, encoded, families)
@@ -156,7 +151,7 @@ class ArrayLoo:
         """
         sums = ArrayLosses(self._losses, len(ks), len(self._order) + 1, self._n_classes)
         width = self._n_classes * max(len(self._order), 1)
-        blocks = in_blocks(self._judged, max(1, _MOST_ESTIMATES // width))
+        blocks = in_blocks(self._judged, max(1, self.limits.loo_array_estimates // width))
         done = 0
         for block in blocks:
             part = Part.of(block, self._y, self._w, self._importance)
@@ -335,9 +330,7 @@ def _read(session: Session, encoded: Encoded) -> tuple[list[Array], Array]:
     """The codes of all rows, a column a variable, and their weights."""
     names = [encoded.column(v) for v in range(len(encoded.cards))]
     weights = ["w"] if encoded.weighted else []
-    found = session.row_engine.arrays(
-        f"SELECT {', '.join([*names, *weights])} FROM {encoded.relation}"
-    )
+    found = session.row_engine.arrays(select_sql(encoded.relation, ", ".join([*names, *weights])))
     w = np.asarray(found["w"], float) if weights else np.ones(0)
     return [np.asarray(found[name]) for name in names], w
 

@@ -13,17 +13,15 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.sql import render
+from sqlbn.engines.sql import render, select_sql
 from sqlbn.kinds.estimates import Smoothing, log_prior
 from sqlbn.kinds.product.factor_tables import FactorTables
 from sqlbn.structure.variable_selection import Selected, n_starts, select_variables
 
 Array = npt.NDArray[Any]
 
-# Rows that are worked on at a time: their ratios stay in the cache. One class after the other:
-# 581,012 rows, 7 classes, CPU time of a trial 21 ms with a row a row, 10 ms with a row a class.
-_BLOCK = 1 << 13
 # A ratio beyond this is as good as infinite; its exponential must stay a number.
 _MOST = 690.0
 
@@ -46,6 +44,7 @@ class SubsetRows:
         load: Callable[[Sequence[int]], dict[int, Array]],
         chunks: Sequence[Sequence[int]],
         threads: int,
+        block: int = Limits.weights_block_rows,
     ) -> None:
         self.chunks = chunks
         self._start = np.ascontiguousarray(prior[:, classes])
@@ -55,7 +54,7 @@ class SubsetRows:
         self._scores, self._tried = self._start.copy(), self._start.copy()
         self._last = -1
         n = len(classes)
-        self._blocks = [slice(at, min(at + _BLOCK, n)) for at in range(0, n, _BLOCK)]
+        self._blocks = [slice(at, min(at + block, n)) for at in range(0, n, block)]
         self._pool = ThreadPoolExecutor(max(1, threads))
         self._threads = max(1, threads)
 
@@ -125,12 +124,6 @@ def rotated(logs: Array) -> Array:
     return np.array(ratios).reshape(n_classes - 1, logs.size)
 
 
-# Share of the memory limit that the codes of one chunk of attributes may take.
-_MEMORY_SHARE = 0.25
-# Fewer rows than this are not worth putting equal ones together.
-_FEW_ROWS = 10_000
-
-
 def weigh(
     counts: FamilyCounts,
     class_counts: Sequence[float],
@@ -148,7 +141,7 @@ def weigh(
     relation = _put_together(session, encoded)
     total = float(sum(class_counts))
     try:
-        found = session.arrays(f"SELECT y, w FROM {relation}")
+        found = session.arrays(select_sql(relation, "y, w"))
         rows = SubsetRows(
             prior,
             found["y"],
@@ -157,6 +150,7 @@ def weigh(
             _loader(session, encoded, relation, positions),
             _chunks(session, encoded, len(found["y"]), positions),
             session.threads,
+            session.limits.weights_block_rows,
         )
         starts = n_starts(len(positions), total)
         title = f"selecting attributes, {starts} random starts"
@@ -166,7 +160,7 @@ def weigh(
         finally:
             rows.close()
     finally:
-        session.execute(f"DROP TABLE {relation}")
+        session.drop_table(relation)
 
 
 def _put_together(session: Session, encoded: Encoded) -> str:
@@ -175,7 +169,7 @@ def _put_together(session: Session, encoded: Encoded) -> str:
     It lies in the model's database, so rows of another lake that differ come to the driver.
     """
     name, row_engine = session.fresh_name("weighed"), session.row_engine
-    grouped = encoded.rows >= _FEW_ROWS or not row_engine.numbers_rows
+    grouped = encoded.rows >= session.limits.weights_grouped_rows or not row_engine.numbers_rows
     columns = [encoded.column(v) for v in range(encoded.n_attributes + 1)]
     total = f"({encoded.total_sql})::DOUBLE"
     if not grouped:
@@ -184,7 +178,7 @@ def _put_together(session: Session, encoded: Encoded) -> str:
         "loo/weighed_rows", columns=columns, total=total, relation=encoded.relation, grouped=grouped
     )
     with row_engine.collect(query) as found:
-        session.execute(f"CREATE TABLE {name} AS FROM {found}")
+        session.create_from(name, select_sql(found))
     return name
 
 
@@ -193,7 +187,8 @@ def _chunks(
 ) -> list[list[int]]:
     """Attributes whose codes are held in memory together, by their place among all."""
     widths = [4 if encoded.cards[v] * encoded.cards[-1] >= 1 << 16 else 2 for v in positions]
-    room = max(1, int(_MEMORY_SHARE * session.memory_bytes / max(rows, 1)))
+    share = session.limits.weights_chunk_share
+    room = max(1, int(share * session.memory_bytes / max(rows, 1)))
     chunks: list[list[int]] = [[]]
     used = 0
     for place, width in enumerate(widths):
@@ -218,7 +213,7 @@ def _loader(
             f" AS c{p}"
             for p in places
         )
-        found = session.arrays(f"SELECT {items} FROM {relation}")
+        found = session.arrays(select_sql(relation, items))
         return {p: found[f"c{p}"] for p in places}
 
     return load

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import key_type, packed_sql
 from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
@@ -21,17 +22,6 @@ Array = npt.NDArray[Any]
 Role = Literal["base", "cell", "parents", "child", "sparse", "group"]
 # The roles of tables that have a row for every key.
 COMPLETE = ("base", "child", "group")
-
-# Log probabilities that a complete table may hold; past that, deep levels of back-off hold only
-# the cells that were seen and are joined one after the other. Complete tables score faster (54
-# attributes, k = 5, 1 M rows: 4.7 s against 13.9 s), but should not dwarf the data they come from.
-_COMPLETE_MOST = 1 << 20
-_COMPLETE_LEAST = 1 << 14
-_COMPLETE_PER_ROW = 2
-# Keys and values of a fused table. Measured, 54 attributes, 7 classes, 1 M rows: tables of 6^4
-# keys 0.45 s, 6^3 0.67 s, 6^5 0.64 s, none fused 2.2 s.
-FUSED_KEYS = 1 << 11
-FUSED_VALUES = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -59,9 +49,10 @@ class Factor:
         return f"predict_factor_{self.number}"
 
 
-def complete_values(rows: int) -> int:
+def complete_values(rows: int, limits: Limits) -> int:
     """How many values a complete table of a model of so many rows may hold."""
-    return max(_COMPLETE_LEAST, min(_COMPLETE_MOST, _COMPLETE_PER_ROW * rows))
+    fair = min(limits.factor_values, limits.factor_values_per_row * rows)
+    return max(limits.factor_values_least, fair)
 
 
 def complete_level(family: Sequence[int], slots: Sequence[int], n_classes: int, most: int) -> int:
@@ -84,6 +75,7 @@ def plan_factors(
     n_classes: int,
     backoff: str,
     most: int,
+    limits: Limits,
 ) -> list[Factor]:
     """The lookup tables of a product of P(x | parents, y), one family an attribute.
 
@@ -105,7 +97,8 @@ def plan_factors(
             if backoff != "cell":
                 parents = family[1 : deeper + 1]
                 factors.append(Factor(len(factors), "parents", parents, member, deeper))
-    for group in fuse(fusible, slots, n_classes):
+    keys = max(1, min(limits.fused_keys, limits.fused_values // n_classes))
+    for group in fuse(fusible, slots, keys):
         union = sorted(set().union(*group))
         members = tuple(family[0] for family in group)
         factors.append(Factor(len(factors), "base", tuple(union), members, -1))
@@ -113,10 +106,9 @@ def plan_factors(
 
 
 def fuse(
-    families: Sequence[tuple[int, ...]], slots: Sequence[int], n_classes: int
+    families: Sequence[tuple[int, ...]], slots: Sequence[int], most: int
 ) -> list[list[tuple[int, ...]]]:
-    """Groups of families whose joint key stays small; each group becomes one table."""
-    most = max(1, min(FUSED_KEYS, FUSED_VALUES // n_classes))
+    """Groups of families whose joint key has at most so many values: one table each."""
     left = list(families)
     groups = []
     while left:
@@ -175,9 +167,10 @@ class FactorTables:
     ) -> None:
         self._counts, self._smoothing, self._weights = counts, smoothing, weights
         self._workspace = counts.workspace
+        self._limits = counts.workspace.session.limits
         self._values = AttributeValues.of(counts.encoded, smoothing)
         self._slots, self._ignored = self._values.slots, self._values.ignored
-        self._most = complete_values(counts.encoded.rows)
+        self._most = complete_values(counts.encoded.rows, self._limits)
 
     def make(self) -> list[Factor]:
         """Every table that scoring joins."""
@@ -187,6 +180,7 @@ class FactorTables:
             self._counts.n_classes,
             self._smoothing.backoff,
             self._most,
+            self._limits,
         )
         for factor in factors:
             if factor.role == "base":

@@ -87,12 +87,13 @@ class Selective(Refinement):
     kept_notes = ("the selection by leave-one-out stays as it is",)
 
     def refine(self, job: Job, counts: FamilyCounts, structure: Structure) -> Refined:
+        depth = max(map(len, structure.parents), default=0)
         best = select(
             counts,
             structure.order,
             job.prepared.class_counts,
             job.smoothing,
-            self.selection.within(max(map(len, structure.parents), default=0)),
+            self.selection.within(depth, job.encoded.limits),
             job.loocv_sample,
             job.progress,
             job.is_trial,
@@ -108,7 +109,7 @@ class Selective(Refinement):
         return Shape.selective(structure, now.k, len(now.selected))
 
     def array_loss(self, passes: ArrayLoo, depth: int) -> float:
-        return selected_array_loss(passes, self.selection.within(depth))
+        return selected_array_loss(passes, self.selection.within(depth, passes.limits))
 
     def loo_loss(self, job: Job, refined: Refined, loss: Loss) -> float:
         chosen = refined.shape.chosen

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.engines.packing import packed_sql
-from sqlbn.engines.sql import render
+from sqlbn.engines.sql import render, select_sql
 from sqlbn.kinds.estimates import Smoothing, prior_columns, prior_sql, slots_of
 from sqlbn.kinds.losses import (
     Loss,
@@ -26,14 +26,6 @@ from sqlbn.kinds.losses import (
 from sqlbn.kinds.product.product_loo_tables import LooTables
 
 Array = npt.NDArray[np.float64]
-
-# Attributes between two projections (measured: 54 attributes, 1 to 6 a step are within 20 %,
-# planning included).
-_STEP = 3
-# Bounds on |ln ratio| that a batch may add up to: its products then neither over- nor underflow.
-# A later batch starts from ratios divided by the largest, so it may go as far as e^320 up or down.
-_FIRST_BOUND = 650.0
-_BOUND = 320.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +64,7 @@ class LeaveOneOut:
         self._tables = LooTables(counts, float(sum(class_counts)), smoothing, self._rotated)
         self._weight = "w" if self._encoded.weighted else None
         total = self._encoded.total_sql
-        self._total = float(self._row_engine.row(f"SELECT {total} FROM {self._relation}")[0])
+        self._total = float(self._row_engine.row(select_sql(self._relation, total))[0])
         self._prior_bound = self._write_prior(np.asarray(class_counts, float), smoothing)
 
     def surface(
@@ -100,13 +92,13 @@ class LeaveOneOut:
         finally:
             self._tables.drop()
             self._row_engine.unbroadcast(self._prior)
-            self._session.execute(f"DROP TABLE {self._prior}")
+            self._session.drop_table(self._prior)
         return found
 
     @property
     def threads(self) -> int:
         """How many threads will share the rows."""
-        return int(self._session.row("SELECT current_setting('threads')")[0])
+        return self._session.threads
 
     def prepare(self, k: int) -> None:
         """Make the tables of one k'; they are kept until it has been evaluated."""
@@ -115,9 +107,7 @@ class LeaveOneOut:
 
     def time_slice(self, k: int, size: int) -> None:
         """Do the work of one k' for a few rows, to see how long it takes."""
-        slice_ = self._row_engine.persist(
-            f"SELECT * FROM {self._relation} LIMIT {size}", "loo_slice"
-        )
+        slice_ = self._row_engine.persist(select_sql(self._relation, limit=size), "loo_slice")
         with self._row_engine.joins_as_written():
             self.losses_at(k, slice_.relation, 1.0)
         self._row_engine.unpersist(slice_)
@@ -153,7 +143,7 @@ class LeaveOneOut:
             if once:
                 query = self._joined_sql(batch, k, relation, with_terms=True, carried=carried)
                 after = self._row_engine.persist(query, "loo_state")
-                relation = f"SELECT * FROM {after.relation}"
+                relation = select_sql(after.relation)
                 if wanted:
                     totals.add(relation, wanted, self._weight)
                 relation = f"({self._state_sql(batch, k, relation)})"
@@ -169,9 +159,10 @@ class LeaveOneOut:
     def _batches(self, k: int) -> list[Batch]:
         d, start, bound = len(self._order), 0, self._prior_bound
         ends: list[int] = []
+        limits = self._session.limits
         for place, position in enumerate(self._order):
             bound += self._tables.at(position, k).bound
-            most = _FIRST_BOUND if not ends else _BOUND
+            most = limits.loo_first_bound if not ends else limits.loo_bound
             if place > start and (bound > most or place - start >= self._row_engine.joins_at_once):
                 ends.append(place)
                 start, bound = place, self._tables.at(position, k).bound
@@ -232,8 +223,9 @@ class LeaveOneOut:
         elif with_terms and 0 in self._prefixes:
             sql, new = self._with_terms(sql, [*kept, *(f"k{p}" for p in batch.places), *ratios])
             kept += new
-        for start in range(batch.places.start, batch.places.stop, _STEP):
-            step = range(start, min(start + _STEP, batch.places.stop))
+        size = self._session.limits.loo_step
+        for start in range(batch.places.start, batch.places.stop, size):
+            step = range(start, min(start + size, batch.places.stop))
             later = [f"k{p}" for p in range(step.stop, batch.places.stop)]
             sql, new = self._step_sql(sql, step, k, kept + later, with_terms, batch.is_first)
             kept += new
@@ -242,7 +234,7 @@ class LeaveOneOut:
     def _with_terms(self, sql: str, columns: list[str]) -> tuple[str, list[str]]:
         found = self._terms([self._ratio(j) for j in self._slots], is_first=True)
         items = [f"{expression} AS {name}0" for name, expression in found.items()]
-        return f"SELECT {', '.join(columns + items)} FROM ({sql})", [f"{n}0" for n in found]
+        return select_sql(f"({sql})", ", ".join(columns + items)), [f"{n}0" for n in found]
 
     def _terms(self, products: Sequence[str], is_first: bool) -> dict[str, str]:
         """The terms of the losses from the products of a batch."""
@@ -313,6 +305,6 @@ class LeaveOneOut:
         for j in self._slots:
             before = "" if batch.is_first else f"l{j} + "
             items.append(f"{before}ln({self._ratio(j)}) AS l{j}")
-        state = f"SELECT {', '.join(items)} FROM ({query})"
+        state = select_sql(f"({query})", ", ".join(items))
         largest = ", ".join(["0", *(f"l{j}" for j in self._slots)])
-        return f"SELECT *, greatest({largest})::DOUBLE AS top FROM ({state})"
+        return select_sql(f"({state})", f"*, greatest({largest})::DOUBLE AS top")

@@ -31,14 +31,6 @@ from sqlbn.kinds.estimates import (
 
 Array = npt.NDArray[Any]
 
-# Values a table may have to be made by arrays and to hold every key. A join with a table without
-# gaps hands the rows on untouched (measured: 1 M rows, k' = 3, 54 joins: 3.0 s against 5.9 s).
-_DENSE_MOST = 1 << 21
-_DENSE_LEAST = 1 << 15
-_DENSE_CELLS_PER_ROW = 4
-# Past this share of the memory limit the tables of one k' go to scratch files.
-_MEMORY_SHARE = 0.2
-
 
 @dataclass(frozen=True)
 class LooTable:
@@ -78,8 +70,10 @@ class LooTables:
 
     def _is_dense(self, position: int, level: int) -> bool:
         cells, n_classes = self._counts.cells(position, level), self._counts.n_classes
-        fair = _DENSE_CELLS_PER_ROW * self._counts.encoded.rows
-        return cells * n_classes <= min(_DENSE_MOST, max(_DENSE_LEAST, fair * n_classes))
+        limits = self._session.limits
+        fair = limits.loo_dense_cells_per_row * self._counts.encoded.rows * n_classes
+        room = min(limits.loo_dense_values, max(limits.loo_dense_values_least, fair))
+        return cells * n_classes <= room
 
     def forget(self, k: int) -> None:
         """Drop the tables that no greater k' and no deeper table needs."""
@@ -101,7 +95,7 @@ class LooTables:
             table.scratch.unlink(missing_ok=True)
         else:
             self._session.row_engine.unbroadcast(table.relation)
-            self._session.execute(f"DROP TABLE {table.relation}")
+            self._session.drop_table(table.relation)
 
     # -- making ------------------------------------------------------------------------------
 
@@ -126,7 +120,9 @@ class LooTables:
 
     def _put(self, table: Any, bound: float) -> LooTable:
         used = sum(t.n_bytes for t in self._tables.values() if t.scratch is None)
-        is_crowded = used + table.nbytes > _MEMORY_SHARE * self._session.memory_bytes
+        is_crowded = (
+            used + table.nbytes > self._session.limits.loo_tables_share * self._session.memory_bytes
+        )
         # Only tables are lent to another lake.
         if is_crowded and self._session.row_engine.is_local:
             import pyarrow.parquet as pq

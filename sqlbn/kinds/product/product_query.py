@@ -20,7 +20,7 @@ from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.row_engine import Persisted
-from sqlbn.engines.sql import NAMES, render
+from sqlbn.engines.sql import NAMES, render, select_sql
 from sqlbn.kinds.compiler import Scorer, coded_rows
 from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.kinds.row_queries import BATCH, joined_batch
@@ -184,7 +184,8 @@ def _step_sql(
         return scored
     scores = [f"{NAMES.score}{j}" for j in range(len(part.class_names))]
     sums = ", ".join(f"b.{score} + a.{score} AS {score}" for score in scores)
-    return f"SELECT a.{ROW}, {sums} FROM ({scored}) AS a JOIN {before.relation} AS b USING ({ROW})"
+    both = f"({scored}) AS a JOIN {before.relation} AS b USING ({ROW})"
+    return select_sql(both, f"a.{ROW}, {sums}")
 
 
 def _joined_sql(
@@ -203,4 +204,4 @@ def _joined_sql(
         scores += [f"t{number}.{NAMES.score}{j} AS {NAMES.score}{first + j}" for j in range(n)]
         joins.append(f"JOIN {table.relation} AS t{number} ON t{number}.{ROW} = r.{ROW}")
         first += n
-    return f"SELECT r.*, {', '.join(scores)} FROM ({rows}) AS r {' '.join(joins)}"
+    return select_sql(f"({rows}) AS r {' '.join(joins)}", ", ".join(["r.*", *scores]))

@@ -16,19 +16,12 @@ from sqlbn.kinds.losses import Loss, companions
 from sqlbn.kinds.product.array_loo import ArrayLoo, needs_arrays
 from sqlbn.kinds.product.product_loo import LeaveOneOut
 from sqlbn.kinds.selection import (
-    SLICE_ROWS,
     Surfaces,
     best_of,
     seconds_of,
     write_and_choose,
 )
 from sqlbn.structure.shape import Choice
-
-# Measured once, 1 M rows x 54, 7 classes: k' = 0 2.0 s, k' = 3 2.7 s, k' = 5 4.0 s.
-_DEARER_PER_PARENT = 0.2
-# In arrays an estimate (row, class, attribute, k') takes about this, and so many about a minute.
-_ESTIMATE_SECONDS = 6e-9
-_MANY_ESTIMATES = 10_000_000_000
 
 
 def select(
@@ -53,7 +46,7 @@ def select(
         title = "pass 3: leave-one-out"
         if isinstance(passes, ArrayLoo):
             _warn_of_time(rows, selection.ks)
-        elif progress.is_shown and rows.rows > 4 * SLICE_ROWS:
+        elif progress.is_shown and rows.rows > 4 * rows.limits.loo_slice_rows:
             title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
         ks = list(selection.ks)
         with progress.stage("loocv", title, rows.rows, len(ks)):
@@ -89,12 +82,13 @@ def _passes(
 def _warn_of_time(rows: Encoded, ks: Sequence[int]) -> None:
     """Say it before, where very many classes will take long."""
     estimates = rows.rows * rows.cards[-1] * rows.n_attributes * len(ks)
-    if estimates > _MANY_ESTIMATES:
-        enough = max(1000, rows.rows * _MANY_ESTIMATES // estimates)
+    limits, many = rows.limits, rows.limits.loo_estimates_warned
+    if estimates > many:
+        enough = max(1000, rows.rows * many // estimates)
         warnings.warn(
             f"leave-one-out of {rows.rows:,} rows with {rows.cards[-1]:,} classes will take about "
-            f"{estimates * _ESTIMATE_SECONDS / 60:.0f} minutes; {opt('loocv_sample', enough)} "
-            "takes one",
+            f"{estimates * limits.loo_estimate_seconds / 60:.0f} minutes; "
+            f"{opt('loocv_sample', enough)} takes one",
             SqlbnWarning,
             stacklevel=2,
         )
@@ -122,12 +116,13 @@ def _estimate(passes: LeaveOneOut, rows: Encoded, ks: Sequence[int]) -> float:
     hashing them costs about half of that again.
     """
     least, most = min(ks), max(ks)
+    size, dearer = rows.limits.loo_slice_rows, rows.limits.loo_dearer_per_parent
     made = seconds_of(lambda: passes.prepare(most))
-    short = seconds_of(lambda: passes.time_slice(least, SLICE_ROWS // 8))
-    long = seconds_of(lambda: passes.time_slice(least, SLICE_ROWS))
-    a_row = max(long - short, 0.0) / (SLICE_ROWS - SLICE_ROWS // 8)
-    scan, fixed = a_row * rows.rows / passes.threads, max(short - a_row * SLICE_ROWS / 8, 0.0)
-    scans = sum(fixed + scan * (1 + _DEARER_PER_PARENT * (k - least)) for k in ks)
+    short = seconds_of(lambda: passes.time_slice(least, size // 8))
+    long = seconds_of(lambda: passes.time_slice(least, size))
+    a_row = max(long - short, 0.0) / (size - size // 8)
+    scan, fixed = a_row * rows.rows / passes.threads, max(short - a_row * size / 8, 0.0)
+    scans = sum(fixed + scan * (1 + dearer * (k - least)) for k in ks)
     return scans + made / 2
 
 
