@@ -29,7 +29,6 @@ REASONS = {
     "a format, a protocol, or a number that stands for something": """
         data/remote._NO_HEAD data/spark_tables._ROWS_A_FILE engines/settings._MOST_BYTES
         engines/spark/spark_session._CONNECT_PORT exporting/document.VERSION exporting/pmml._DAY
-        
         exporting/script._PREFIX_BYTES kinds/average/average_loo_tables.NO_COUNT
         kinds/average/superparents._NO_CODE networks/following._NO_LIMIT
         networks/inference._MOST_AXES networks/random_networks.CHUNK options/user_values._MOST
@@ -47,9 +46,7 @@ REASONS = {
         networks/stored_networks._FEW report/graphs._LONGEST_LABEL report/graphs._MOST_CLASS_ARROWS
         report/plots._MOST_CLASSES_NAMED report/plots._NAMED_WIDTH""",
     "what a file may hold, read where there is no session": """
-        cli/parents_file._MOST_BYTES engines/scratch._MOST_BYTES 
-        
-        """,
+        cli/parents_file._MOST_BYTES engines/scratch._MOST_BYTES""",
     "how long a signal waits, before there is a session": "cli/endings._MOMENT",
 }
 ALLOWED = {name for names in REASONS.values() for name in names.split()}
