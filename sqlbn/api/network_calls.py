@@ -35,7 +35,13 @@ from sqlbn.networks.inference import posterior
 from sqlbn.networks.likelihood import Likelihood, model_likelihood, network_likelihood
 from sqlbn.networks.network import Network
 from sqlbn.networks.stored_networks import is_stored, read_network, stored_model
-from sqlbn.options.catalogue import NetworkKeywords, ReadingKeywords, SearchKeywords, names_of
+from sqlbn.options.catalogue import (
+    NetworkKeywords,
+    ReadingKeywords,
+    SearchKeywords,
+    fit_options_known,
+    names_of,
+)
 from sqlbn.options.lists import as_list, names_in
 from sqlbn.options.option import listed_words, unknown
 from sqlbn.report.graphs import check_drawing, draw_network
@@ -118,7 +124,7 @@ def _fit_keywords(options: Mapping[str, Any]) -> dict[str, Any]:
     search = {k: v for k, v in options.items() if k in _SEARCH and v is not None}
     others = {k: v for k, v in options.items() if k not in _SEARCH}
     for key in others:
-        if key not in _KEYWORDS:
+        if key not in _KEYWORDS and key not in fit_options_known():  # which says why not
             raise unknown(key, _KEYWORDS)
     return {**others, "search": search}
 

@@ -101,7 +101,7 @@ def checked_method(method: str, bins: int | None) -> str:
         raise OptionError(f"choose {', '.join((*METHODS, AUTO))}", discretise=method)
     if bins is not None and method != "ef":
         raise OptionError(
-            f"{opt('bins')} goes with {opt('discretise', 'ef')}; {method} finds their number itself"
+            f"{opt('bins')} requires {opt('discretise', 'ef')}; {method} finds their number itself"
         )
     return method
 

@@ -228,8 +228,14 @@ def test_curves_of_collections(run: Run, fruit_file: str) -> None:
     [
         ({"learner": "nb", "order": "mi"}, "order is not for the learner nb"),
         ({"learner": "collection", "order": "mi"}, "order is not for the learner collection"),
-        ({"learner": "tc", "superparent": "spots"}, "it goes with superparent, spc"),
-        ({"learner": "skdb", "estimate": "laplace"}, "it goes with nb, tan, kdb, fan"),
+        (
+            {"learner": "tc", "superparent": "spots"},
+            "it goes with spc, superparent; tc takes order",
+        ),
+        (
+            {"learner": "skdb", "estimate": "laplace"},
+            "it goes with collection, fan, fanc, hgc, kdb",
+        ),
         ({"learner": "a1de", "missing": "ignore"}, "missing is not for the learner a1de"),
         ({"learner": "kdb", "missing": "ignore", "backoff": "parents"}, "backoff='cell'"),
         ({"learner": "fanc", "backoff": "parents"}, "backoff does nothing"),

@@ -68,7 +68,7 @@ def test_what_is_below_the_question_is_not_looked_at() -> None:
 @pytest.mark.parametrize(
     ("of", "given_", "message"),
     [
-        ([], {}, "of=NAME"),
+        ([], {}, "say which variable is asked for: of"),
         (["lung", "lung"], {}, "'lung' is asked for twice"),
         (["long"], {}, "no variable 'long'; it has 'asia'"),
         (["lung"], {"lung": "yes"}, "'lung' is asked for and given too"),

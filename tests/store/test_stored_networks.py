@@ -270,7 +270,7 @@ def _interval(states: tuple[str, ...], value: float) -> int:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({}, "say which network: bif=FILE, or store=FILE name=NAME"),
+        ({}, "say which network: bif, or store with name"),
         ({"bif": "a.bif", "store": "m.duckdb"}, "not both"),
         ({"bif": "a.bif", "name": "m"}, "not both"),
         ({"store": "m.duckdb"}, "store='m.duckdb': say which of its models"),
