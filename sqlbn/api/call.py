@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.data import Source, open_source
-from sqlbn.data.csv_types import Types
+from sqlbn.data.csv_files import Types
 from sqlbn.data.no_target import display_name, with_class_of
 from sqlbn.data.opening import check_there
 from sqlbn.engines import Session, Settings

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sqlbn.api.call import Place, open_for_fit, split_options, started, told_by
 from sqlbn.api.frames import with_target
-from sqlbn.data.csv_types import Trained
+from sqlbn.data.csv_files import Trained
 from sqlbn.data.opening import is_nothing
 from sqlbn.errors import OptionError, SqlbnWarning, opt
 from sqlbn.evaluation.auto_encoding import learn

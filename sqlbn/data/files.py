@@ -1,8 +1,7 @@
-"""Paths to files: patterns, folders, formats, and the check that all files have one schema."""
+"""Paths to files: patterns, folders, formats; Parquet files and whether they have one schema."""
 
 from __future__ import annotations
 
-import codecs
 import glob
 import os
 import re
@@ -10,14 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlbn.data.csv_types import Types, csv_types, types_sql
 from sqlbn.data.relation import Source, SourceFile, parquet_row_key
 from sqlbn.data.remote import remote_files
 from sqlbn.engines import Session
 from sqlbn.engines.duckdb_catalog import have_one_schema, parquet_schema
-from sqlbn.engines.sql import literal, literals
+from sqlbn.engines.sql import literals
 from sqlbn.errors import (
-    OptionError,
     SourceError,
     SqlbnError,
     opt,
@@ -27,8 +24,6 @@ from sqlbn.text import is_remote, shown, without_secrets
 _PARQUET = (".parquet", ".pq", ".parq")
 _CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst")
 _DATABASE = (".duckdb", ".ddb", ".db")
-# Python's names of the encodings that the engine has built in.
-_ENCODINGS = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1", "utf-16": "utf-16"}
 _MARK = b"PAR1"
 
 
@@ -108,10 +103,10 @@ def file_format(path: str) -> str:
 
 def file_list(paths: Sequence[str], literally: bool = False) -> str:
     """The files as a list in SQL; a remote path may be a pattern, unless it is meant literally."""
-    return f"[{literals(_pattern(path, literally) for path in paths)}]"
+    return f"[{literals(exact_pattern(path, literally) for path in paths)}]"
 
 
-def _pattern(path: str, literally: bool = False) -> str:
+def exact_pattern(path: str, literally: bool = False) -> str:
     """A path in which no character is taken for a wildcard."""
     if is_remote(path) and not literally:
         return path
@@ -190,7 +185,7 @@ def _check_parquet_schemas(
     schemas = _parquet_schemas(session, patterns)
     names = list(schemas)
     for file in names[1:]:
-        _compare_schemas(names[0], schemas[names[0]], file, schemas[file], used)
+        compare_schemas(names[0], schemas[names[0]], file, schemas[file], used)
 
 
 def _parquet_schemas(session: Session, patterns: str) -> dict[str, dict[str, str]]:
@@ -209,13 +204,14 @@ def _parquet_schemas(session: Session, patterns: str) -> dict[str, dict[str, str
     return schemas
 
 
-def _compare_schemas(
+def compare_schemas(
     first: str,
     wanted: dict[str, str],
     file: str,
     found: dict[str, str],
     used: Callable[[str], bool],
 ) -> None:
+    """An error where a file has other columns or types than the first, of those that are used."""
     for name in [*wanted, *found]:
         if not used(name) or wanted.get(name) == found.get(name):
             continue
@@ -231,98 +227,3 @@ def _compare_schemas(
             f"column {name!r} is {found[name]} in {file!r} but {wanted[name]} in {first!r}; "
             f"write the files with one type, or {opt('exclude')} it"
         )
-
-
-# -- CSV ---------------------------------------------------------------------------------------
-
-
-def checked_encoding(name: str) -> str:
-    """An encoding as the engine spells it.
-
-    >>> checked_encoding("UTF8"), checked_encoding("iso-8859-1")
-    ('utf-8', 'latin-1')
-    """
-    try:
-        found = _ENCODINGS.get(codecs.lookup(name).name)
-    except (LookupError, ValueError):
-        found = None
-    if found is None:
-        raise OptionError(
-            "choose utf-8, latin-1 or utf-16, or convert the files first, such as with iconv",
-            encoding=name,
-        )
-    return found
-
-
-def csv_source(
-    session: Session,
-    files: Sequence[str],
-    used: Callable[[str], bool],
-    trained: Types,
-    encoding: str | None = None,
-) -> Source:
-    """CSV files with the same columns; types as in training, else those that hold all values."""
-    encoding = checked_encoding(encoding) if encoding is not None else None
-    for file in files:
-        if not is_remote(file):
-            _check_text(file, encoding, session.limits.head_bytes)
-    told = f", encoding = {literal(encoding)}" if encoding is not None else ""
-    schemas = {f: session.columns(f"read_csv({literal(_pattern(f))}{told})") for f in files}
-    wanted = {name: "" for name, _ in schemas[files[0]]}
-    for file in files[1:]:
-        _compare_schemas(files[0], wanted, file, {n: "" for n, _ in schemas[file]}, used)
-    hive = any("=" in part for f in files for part in Path(f).parts[:-1])
-    options = f"union_by_name = true, hive_partitioning = {str(hive).lower()}{told}"
-    columns = dict(session.columns(f"read_csv({file_list(files)}, {options})"))
-    own = {name: columns[name] for name in wanted if name in columns}  # not those of folders
-    types = csv_types(session, [literal(_pattern(f)) + told for f in files], own, trained)
-    return Source(
-        relation=f"read_csv({file_list(files)}, {options}{types_sql(types)})",
-        columns={**columns, **types},
-        label=label_of(files),
-        files=sized(session, files),
-        rescannable=False,
-    )
-
-
-def _check_text(path: str, encoding: str | None, head_bytes: int) -> None:
-    """An error where a file shows at once that it is encoded in another way than it is read.
-
-    The engine finds no rows where UTF-16 is asked for and is not there, and NUL characters where
-    it is there and not asked for.
-    """
-    with open(path, "rb") as file:  # noqa: PTH123 - keeps the user's spelling
-        head = file.read(head_bytes)
-    if not head:
-        raise SourceError(f"{path!r} is empty")
-    seen = _seen_encoding(head)
-    if path.lower().endswith((".gz", ".zst")) or seen == (encoding or "utf-8"):
-        return
-    if seen == "utf-16-be":
-        raise SourceError(
-            f"{path!r} is UTF-16 with the high byte first, which the engine does not read; convert "
-            "it: iconv -f UTF-16 -t UTF-8"
-        )
-    if seen == "utf-16":
-        raise SourceError(f"{path!r} is UTF-16; add {opt('encoding', 'utf-16')}")
-    if encoding == "utf-16":
-        raise SourceError(f"{path!r} is not UTF-16; it looks like {seen}: {opt('encoding', seen)}")
-    if encoding is None and seen == "latin-1":
-        raise SourceError(
-            f"{path!r} is not UTF-8 but looks like Latin-1; add {opt('encoding', 'latin-1')}"
-        )
-
-
-def _seen_encoding(head: bytes) -> str:
-    """What the first bytes of a file look like."""
-    low, high = head[1::2].count(0), head[0::2].count(0)
-    if head[:2] == codecs.BOM_UTF16_LE or low > len(head) / 4 > high * 4:
-        return "utf-16"
-    if head[:2] == codecs.BOM_UTF16_BE or high > len(head) / 4 > low * 4:
-        return "utf-16-be"
-    try:
-        # The last bytes may be half a character: it waits for the rest.
-        codecs.getincrementaldecoder("utf-8")().decode(head)
-    except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8"

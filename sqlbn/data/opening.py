@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlbn.data.csv_types import Types
+from sqlbn.data.csv_files import Types, checked_encoding, csv_source
 from sqlbn.data.files import (
-    checked_encoding,
-    csv_source,
     expand,
     file_format,
     parquet_source,

@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlbn.data.csv_types import Types, type_like
+from sqlbn.data.csv_files import Types, checked_encoding, type_like
 from sqlbn.data.files import (
-    checked_encoding,
     expand,
     file_format,
     label_of,
@@ -20,13 +19,13 @@ from sqlbn.data.lake_tables import the_table
 from sqlbn.data.memory import object_source
 from sqlbn.data.opening import Asked, is_nothing, paths_of
 from sqlbn.data.relation import Source
-from sqlbn.data.spark_files import (
+from sqlbn.data.spark_tables import (
     NUMBER,
     address,
     located,
     numbered_rows,
+    open_table,
 )
-from sqlbn.data.spark_tables import open_table
 from sqlbn.data.user_sql import UntrustedSqlError, check_condition, remedy
 from sqlbn.data.value_types import type_group
 from sqlbn.engines import Session

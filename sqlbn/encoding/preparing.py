@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from sqlbn.data import Source
-from sqlbn.data.csv_types import Trained
+from sqlbn.data.csv_files import Trained
 from sqlbn.data.relation import staged
 from sqlbn.data.value_types import check_same_values, type_group
 from sqlbn.encoding.codebook import BookTables, Codebook

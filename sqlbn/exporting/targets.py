@@ -62,7 +62,7 @@ class PortableDialect(Dialect):
         return items[0] if len(items) == 1 else super().greatest(items)
 
     def numbers(self, count: int, name: str) -> str:
-        return f"(SELECT turn AS {name} FROM {TURNS_TABLE}) AS t"
+        return f"({select_sql(TURNS_TABLE, f'turn AS {name}')}) AS t"
 
     def any_value(self, value: str) -> str:
         return f"max({value})"

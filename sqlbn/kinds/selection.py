@@ -32,7 +32,7 @@ def best_of(surfaces: Surfaces, selection: Selection) -> Choice:
 
 
 def write_loocv(workspace: Workspace, surfaces: Surfaces, ks: Sequence[int]) -> None:
-    """The draft's `loocv`: the whole surface, one row a cell and loss."""
+    """The workspace's `loocv`: the whole surface, one row a cell and loss."""
     rows = [
         (k, n, loss, float(values[at, n]))
         for loss, values in surfaces.items()

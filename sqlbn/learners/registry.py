@@ -21,7 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlbn.errors import OptionError, opt
-from sqlbn.options.catalogue import FitKeywords, add_option, names_of
+from sqlbn.options.catalogue import FitKeywords, add_option, fit_options_known, names_of
 from sqlbn.options.option import LEARNER, Option, annotated
 
 if TYPE_CHECKING:
@@ -143,8 +143,10 @@ def learner_class(name: str) -> type[Learner]:
 def not_taken(option: str, name: str) -> OptionError:
     """The error for an option that a learner does not take: who does, and what this one takes."""
     takers = [other for other in learners() if takes(other, option)]
+    known = fit_options_known().get(option)
+    named = opt(option, True) if known is not None and known.type is bool else opt(option)
     return OptionError(
-        f"{opt(option)} is not for the learner {name}; it goes with {', '.join(takers)}; "
+        f"{named} is not for the learner {name}; it goes with {', '.join(takers)}; "
         f"{own_options(name)}"
     )
 

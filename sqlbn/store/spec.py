@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sqlbn.data.csv_types import Trained
+from sqlbn.data.csv_files import Trained
 from sqlbn.data.no_target import NO_CLASS
 from sqlbn.data.value_types import plain_type, type_group
 from sqlbn.encoding.categories import with_categories

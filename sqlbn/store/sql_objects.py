@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from sqlbn.data.csv_types import types_sql
+from sqlbn.data.csv_files import types_sql
 from sqlbn.data.relation import ROW
 from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import BookTables, is_never_boolean

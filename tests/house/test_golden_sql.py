@@ -625,7 +625,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "the probability of training rows of two classes": (
-        "loo/resubstitution",
+        "loo/superparent_search",
         {"names": NAMES, "classes": range(2), "scored": SCORED, "rows": "rows_8"},
     ),
     "a chunk of rows in which attribute 0 may imply attribute 1": (
@@ -710,7 +710,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "rows of codes with their weights": (
-        "loo/weighed_rows",
+        "loo/distinct_training_rows",
         {
             "columns": ["x0", "x1", "y"],
             "total": "w::DOUBLE",
@@ -719,7 +719,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "many rows of codes, equal ones put together": (
-        "loo/weighed_rows",
+        "loo/distinct_training_rows",
         {
             "columns": ["x0", "x1", "y"],
             "total": "(count(*))::DOUBLE",

@@ -27,7 +27,7 @@ REASONS = {
         structure/variable_selection.MAX_ITERATIONS
         updates/stream.RECENT updates/stream.WIDTH updates/stream._FEW""",
     "a format, a protocol, or a number that stands for something": """
-        data/remote._NO_HEAD data/spark_files._ROWS_A_FILE engines/settings._MOST_BYTES
+        data/remote._NO_HEAD data/spark_tables._ROWS_A_FILE engines/settings._MOST_BYTES
         engines/spark/spark_session._CONNECT_PORT exporting/document.VERSION exporting/pmml._DAY
         exporting/script._PREFIX_BYTES kinds/average/average_loo_tables.NO_COUNT
         kinds/average/superparents._NO_CODE networks/following._NO_LIMIT

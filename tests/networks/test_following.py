@@ -156,7 +156,9 @@ def test_the_program(stream: Path, tmp_path: Path) -> None:
     table = call(*words, "--replace", "-q")
     assert table.startswith("block  rows before  log-likelihood  arcs  changes\n")
     assert "give at least a block" in call(stream, "--window", 500, code=1)
-    assert "store and name go together" in call(stream, "--window", 10_000, "--name", "x", code=1)
+    assert "--store and --name go together" in call(
+        stream, "--window", 10_000, "--name", "x", code=1
+    )
     assert "no row behind the first window" in call(stream, "--window", 20_000, "-q")
 
 

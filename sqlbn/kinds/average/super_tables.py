@@ -56,7 +56,7 @@ def joint_codes(counts: SubsetCounts, turn: Turn, attribute: int) -> Array:
 
 
 class SuperTables:
-    """Makes the tables that scoring joins, and the draft's `factors`."""
+    """Makes the tables that scoring joins, and the workspace's `factors`."""
 
     def __init__(self, averaged: Averaged, supers: SuperParents) -> None:
         counts, self._smoothing = averaged.counts, averaged.smoothing

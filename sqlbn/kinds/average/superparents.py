@@ -202,7 +202,7 @@ def implied_columns(
 def write_supers(
     workspace: Workspace, supers: SuperParents, seen: Sequence[int], names: Sequence[str]
 ) -> None:
-    """The draft's `superparents`: sets of attributes, weights, how many of their values were seen.
+    """The table `superparents`: sets of attributes, weights, how many of their values were seen.
 
     The keys of prediction follow from the order of this table.
     """
@@ -220,7 +220,7 @@ def write_supers(
 def write_subsumptions(
     workspace: Workspace, implications: Sequence[Implication], names: Sequence[str]
 ) -> None:
-    """The draft's `subsumptions`: which value implies which; only where values are dropped."""
+    """The workspace's `subsumptions`: which value implies which; only where values are dropped."""
     workspace.fill(
         "subsumptions",
         [(names[i.special], i.code, names[i.general], i.implied) for i in implications],

@@ -228,7 +228,7 @@ def _numbered(children: Sequence[int], slots: Sequence[int], room: int) -> list[
 
 
 def write_terms(workspace: Workspace, terms: Sequence[Term], names: Sequence[str]) -> None:
-    """The draft's `terms`: the parent sets of each attribute and their weights."""
+    """The workspace's `terms`: the parent sets of each attribute and their weights."""
     workspace.fill(
         "terms",
         [(names[t.child], [names[p] for p in t.parents], t.weight) for t in terms],
@@ -236,7 +236,7 @@ def write_terms(workspace: Workspace, terms: Sequence[Term], names: Sequence[str
 
 
 def write_turns(workspace: Workspace, collected: Collected, names: Sequence[str]) -> None:
-    """The draft's `turns`: in which order children are unfolded, and which terms by themselves.
+    """The workspace's `turns`: in which order children are unfolded, and which terms by themselves.
 
     The keys of prediction follow from the order of this table.
     """

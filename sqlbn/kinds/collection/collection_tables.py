@@ -59,7 +59,7 @@ class CountedTerms:
 
 
 class CollectionTables:
-    """Makes the tables that scoring joins, in a draft that need not be that of the counts."""
+    """Makes the tables that scoring joins, in a workspace that need not be that of the counts."""
 
     def __init__(self, counted: CountedTerms, workspace: Workspace) -> None:
         self._counted, self._workspace = counted, workspace

@@ -77,7 +77,7 @@ def most_probable(
     session, encoded = counts.workspace.session, counts.encoded
     prior = tuple(log_prior(class_counts, smoothing))
     with progress.stage("superparent", "trying super parents", encoded.rows, len(tried)):
-        rows = _put_together(session, encoded)
+        rows = _distinct_rows(session, encoded)
         try:
             arrays = _few_rows(rows, counts, tried, smoothing)
             means = {}
@@ -131,7 +131,7 @@ def _few_rows(
     return _FewRows(CollectionArrays(counts, smoothing, codes, room), weights)
 
 
-def _put_together(session: Session, encoded: Encoded) -> str:
+def _distinct_rows(session: Session, encoded: Encoded) -> str:
     """The rows that differ in more than the class, with the weight of each class; their table.
 
     It lies in the model's database, so such rows of another lake come to the driver.
@@ -164,7 +164,7 @@ def _probability(rows: str, counted: CountedTerms, prior: tuple[float, ...]) -> 
         with session.joins_as_written():
             found = session.row(
                 render(
-                    "loo/resubstitution",
+                    "loo/superparent_search",
                     names=NAMES,
                     classes=range(len(prior)),
                     scored=scored,

@@ -124,7 +124,7 @@ def rotated(logs: Array) -> Array:
     return np.array(ratios).reshape(n_classes - 1, logs.size)
 
 
-def weigh(
+def search_weights(
     counts: FamilyCounts,
     class_counts: Sequence[float],
     smoothing: Smoothing,
@@ -138,7 +138,7 @@ def weigh(
         return Selected(frozenset(), (0.0,) * len(positions), 0.0, 0.0, 0)
     tables = [rotated(logs) for logs in FactorTables(counts, smoothing).single_logs()]
     prior = rotated(np.array(log_prior(class_counts, smoothing)))
-    relation = _put_together(session, encoded)
+    relation = _distinct_rows(session, encoded)
     total = float(sum(class_counts))
     try:
         found = session.arrays(select_sql(relation, "y, w"))
@@ -163,7 +163,7 @@ def weigh(
         session.drop_table(relation)
 
 
-def _put_together(session: Session, encoded: Encoded) -> str:
+def _distinct_rows(session: Session, encoded: Encoded) -> str:
     """A table of the rows that differ, with a weight each.
 
     It lies in the model's database, so rows of another lake that differ come to the driver.
@@ -175,7 +175,11 @@ def _put_together(session: Session, encoded: Encoded) -> str:
     if not grouped:
         total = "w::DOUBLE" if encoded.weighted else "1.0::DOUBLE"
     query = render(
-        "loo/weighed_rows", columns=columns, total=total, relation=encoded.relation, grouped=grouped
+        "loo/distinct_training_rows",
+        columns=columns,
+        total=total,
+        relation=encoded.relation,
+        grouped=grouped,
     )
     with row_engine.collect(query) as found:
         session.create_from(name, select_sql(found))

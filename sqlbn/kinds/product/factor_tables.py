@@ -157,7 +157,7 @@ class AttributeValues:
 
 
 class FactorTables:
-    """Makes the model's factors from counts: their tables, and the draft's `factors`.
+    """Makes the model's factors from counts: their tables, and the workspace's `factors`.
 
     `weights` are exponents of the attributes' probabilities, where not all count in full.
     """
@@ -298,7 +298,7 @@ def spread(logs: Array, family: Sequence[int], variables: Sequence[int]) -> Arra
 
 
 def write_factors(workspace: Workspace, factors: Sequence[Factor]) -> None:
-    """The draft's `factors` table: what each factor table is and how its key is packed."""
+    """The workspace's `factors` table: what each factor table is and how its key is packed."""
     workspace.fill(
         "factors",
         [(f.number, f.role, f.level, list(f.variables), list(f.members)) for f in factors],

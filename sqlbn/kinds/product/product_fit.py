@@ -18,7 +18,7 @@ from sqlbn.kinds.first_pass import Decider, count_information, decide_structure
 from sqlbn.kinds.kind import Fitting, Job, Selection
 from sqlbn.kinds.losses import Loss
 from sqlbn.kinds.product.array_loo import ArrayLoo, suits_arrays
-from sqlbn.kinds.product.attribute_weights import weigh
+from sqlbn.kinds.product.attribute_weights import search_weights
 from sqlbn.kinds.product.factor_tables import FactorTables
 from sqlbn.kinds.product.product_selection import fixed_loss, select, selected_array_loss
 from sqlbn.kinds.selection import chosen_loss
@@ -127,7 +127,7 @@ class Weighted(Refinement):
 
     def refine(self, job: Job, counts: FamilyCounts, structure: Structure) -> Refined:
         seed = job.workspace.session.settings.seed
-        found = weigh(counts, job.prepared.class_counts, job.smoothing, seed, job.progress)
+        found = search_weights(counts, job.prepared.class_counts, job.smoothing, seed, job.progress)
         single = tuple(float(i in found.best) for i in counts.families)
         weights = single if self.single else found.weights
         used = tuple(i for i in counts.families if weights[i] > 0)
