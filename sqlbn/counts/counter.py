@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.cover import Block, Family, cells_of, cover
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.packing import packed_sql
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.row_engine import Arrays
 from sqlbn.engines.sql import render
 

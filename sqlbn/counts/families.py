@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from sqlbn.counts.counter import block_statement, counted_blocks, dense_counts
 from sqlbn.counts.cover import Block, Family, cells_of
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import (
     key_type,
@@ -18,6 +17,7 @@ from sqlbn.engines.packing import (
     strides,
     unpacked_sql,
 )
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
 

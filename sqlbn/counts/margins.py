@@ -19,7 +19,7 @@ from sqlbn.counts.subsets import (
     subset_cost,
     subsets_of,
 )
-from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.workspace import Workspace
 
 MARGINS = "margins"

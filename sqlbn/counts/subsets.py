@@ -19,8 +19,8 @@ from sqlbn.counts.counter import (
 )
 from sqlbn.counts.cover import Block, Family, cells_of
 from sqlbn.counts.families import FamilyCounts
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.packing import strides
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError, opt

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sqlbn.data.files import compare_schemas, exact_pattern, file_list, label_of, sized
-from sqlbn.data.relation import Source
-from sqlbn.data.value_types import type_group
 from sqlbn.engines import Session
+from sqlbn.engines.relations import Source
 from sqlbn.engines.sql import identifier, literal, select_sql
+from sqlbn.engines.value_types import type_group
 from sqlbn.errors import OptionError, SourceError, opt
 from sqlbn.text import is_remote
 

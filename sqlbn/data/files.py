@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlbn.data.relation import Source, SourceFile, parquet_row_key
 from sqlbn.data.remote import remote_files
 from sqlbn.engines import Session
 from sqlbn.engines.duckdb_catalog import have_one_schema, parquet_schema
+from sqlbn.engines.relations import Source, SourceFile, parquet_row_key
 from sqlbn.engines.sql import literals
 from sqlbn.errors import (
     SourceError,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlbn.data.relation import Source
+from sqlbn.engines.relations import Source
 from sqlbn.engines.sql import identifier, select_sql
 from sqlbn.errors import ColumnError
 

@@ -25,10 +25,10 @@ from sqlbn.data.queries import (
     files_query,
     with_where,
 )
-from sqlbn.data.relation import Source
 from sqlbn.data.table_source import table_source
 from sqlbn.engines import Session, Settings
 from sqlbn.engines.duckdb_catalog import attach, tables_of
+from sqlbn.engines.relations import Source
 from sqlbn.engines.sql import qualified
 from sqlbn.errors import (
     EngineError,

@@ -13,14 +13,6 @@ from sqlbn.data.files import (
     remote_errors,
     sized,
 )
-from sqlbn.data.relation import (
-    PLACES,
-    ROW,
-    Source,
-    SourceFile,
-    parquet_row_key,
-    staged,
-)
 from sqlbn.data.user_sql import (
     NotOneSelectError,
     NotSqlError,
@@ -28,7 +20,6 @@ from sqlbn.data.user_sql import (
     check_condition,
     parse_query,
 )
-from sqlbn.data.value_types import type_group
 from sqlbn.engines import Session
 from sqlbn.engines.duckdb_catalog import (
     bind,
@@ -37,7 +28,16 @@ from sqlbn.engines.duckdb_catalog import (
     tables_of,
     using,
 )
+from sqlbn.engines.relations import (
+    PLACES,
+    ROW,
+    Source,
+    SourceFile,
+    parquet_row_key,
+    staged,
+)
 from sqlbn.engines.sql import select_sql
+from sqlbn.engines.value_types import type_group
 from sqlbn.errors import (
     ColumnError,
     EngineError,

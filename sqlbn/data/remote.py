@@ -13,9 +13,9 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from sqlbn.data.relation import SourceFile
 from sqlbn.engines import Session
 from sqlbn.engines.duckdb_catalog import file_states
+from sqlbn.engines.relations import SourceFile
 from sqlbn.errors import SqlbnError
 
 # Signed addresses may be good for GET alone.

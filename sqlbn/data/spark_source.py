@@ -18,7 +18,6 @@ from sqlbn.data.files import (
 from sqlbn.data.lake_tables import the_table
 from sqlbn.data.memory import object_source
 from sqlbn.data.opening import Asked, is_nothing, paths_of
-from sqlbn.data.relation import Source
 from sqlbn.data.spark_tables import (
     NUMBER,
     address,
@@ -27,14 +26,15 @@ from sqlbn.data.spark_tables import (
     open_table,
 )
 from sqlbn.data.user_sql import UntrustedSqlError, check_condition, remedy
-from sqlbn.data.value_types import type_group
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import SPARK
+from sqlbn.engines.relations import Source
 from sqlbn.engines.row_engine import ROW_NUMBER, Numbering
 from sqlbn.engines.spark.spark_errors import first_line, translate
 from sqlbn.engines.spark.spark_rows import SparkRows
 from sqlbn.engines.spark.spark_types import frame_types
 from sqlbn.engines.sql import identifier, select_sql
+from sqlbn.engines.value_types import type_group
 from sqlbn.errors import (
     ColumnError,
     OptionError,

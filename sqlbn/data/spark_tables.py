@@ -20,7 +20,6 @@ from sqlbn.data.lake_tables import (
     table_files,
     table_label,
 )
-from sqlbn.data.relation import Source
 from sqlbn.data.table_source import (
     check_files,
     logged_version,
@@ -30,6 +29,7 @@ from sqlbn.data.table_source import (
 )
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import SPARK
+from sqlbn.engines.relations import Source
 from sqlbn.engines.spark.spark_errors import first_line
 from sqlbn.engines.spark.spark_rows import SparkRows
 from sqlbn.engines.spark.spark_types import frame_types

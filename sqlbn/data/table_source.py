@@ -19,15 +19,15 @@ from sqlbn.data.lake_tables import (
     table_label,
 )
 from sqlbn.data.memory import object_source
-from sqlbn.data.relation import (
+from sqlbn.engines import Session
+from sqlbn.engines.duckdb_catalog import file_without_ids, has_extension, load_extension
+from sqlbn.engines.relations import (
     PLACES,
     ROW,
     Source,
     SourceFile,
     parquet_row_key,
 )
-from sqlbn.engines import Session
-from sqlbn.engines.duckdb_catalog import file_without_ids, has_extension, load_extension
 from sqlbn.engines.sql import (
     identifier,
     literal,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sqlbn.data import Source
-from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import Codebook, column_sql, comparable, is_inline
 from sqlbn.encoding.discretise.modl_groups import modl_groups
 from sqlbn.encoding.profile import Weights
@@ -22,6 +21,7 @@ from sqlbn.engines.sql import (
     literals,
     render,
 )
+from sqlbn.engines.value_types import type_group
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnWarning, opt
 

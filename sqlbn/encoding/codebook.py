@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Literal
 
-from sqlbn.data.value_types import compared_as, numeric_axis, type_group
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.sql import identifier, literal, relation_sql
+from sqlbn.engines.value_types import compared_as, numeric_axis, type_group
 
 Kind = Literal["categorical", "numeric"]
 

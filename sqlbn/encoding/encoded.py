@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
 from sqlbn.data import Source
-from sqlbn.data.relation import staged
 from sqlbn.data.sampling import shuffle_sql
 from sqlbn.encoding.codebook import (
     BookTables,
@@ -19,68 +17,16 @@ from sqlbn.encoding.codebook import (
 from sqlbn.encoding.profile import Weights
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
-from sqlbn.engines.limits import Limits
+from sqlbn.engines.relations import Encoded, staged
 from sqlbn.engines.row_engine import (
     ROW_NUMBER,
     Numbering,
-    Persisted,
     RowEngine,
 )
 from sqlbn.engines.sql import render, select_sql
 
 _PLACE = "place"
 _WIDTH = {"UTINYINT": 1, "USMALLINT": 2, "UINTEGER": 4}
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """A table of codes: variables 0..d-1 are attributes, x0, x1, …; variable d is the class, y.
-
-    `missing` has the code of missing values of each attribute, None where it has none. Where rows
-    are `weighted`, leaving one out takes 1 from the counts, or with `importance` its whole weight.
-    """
-
-    relation: str
-    cards: tuple[int, ...]
-    rows: int
-    weighted: bool
-    scratch: Path | None = None
-    missing: tuple[int | None, ...] = ()
-    block_cells: int = Limits.block_cells
-    number: str | None = None
-    importance: bool = False
-    limits: Limits = field(default_factory=Limits)
-
-    @property
-    def persisted(self) -> Persisted:
-        """What the row engine knows these rows by."""
-        return Persisted(self.relation, self.scratch, self.number)
-
-    @property
-    def row_number(self) -> str:
-        """The expression that numbers the rows from 0."""
-        if self.number is not None:
-            return self.number
-        return "rowid" if self.scratch is None else "file_row_number"
-
-    @property
-    def n_attributes(self) -> int:
-        """Number of attributes."""
-        return len(self.cards) - 1
-
-    @property
-    def class_variable(self) -> int:
-        """The variable that stands for the class."""
-        return len(self.cards) - 1
-
-    def column(self, variable: int) -> str:
-        """The column that holds a variable's codes."""
-        return "y" if variable == self.class_variable else f"x{variable}"
-
-    @property
-    def total_sql(self) -> str:
-        """The aggregate that counts rows."""
-        return "sum(w)" if self.weighted else "count(*)"
 
 
 def encode_statement(

@@ -10,7 +10,6 @@ import numpy as np
 
 from sqlbn.data import Source
 from sqlbn.data.no_target import NO_CLASS
-from sqlbn.data.value_types import numeric_axis, type_group
 from sqlbn.encoding.categories import (
     categorical_books,
     categories_sql,
@@ -38,6 +37,7 @@ from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.sql import identifier
+from sqlbn.engines.value_types import numeric_axis, type_group
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError, NoRowsError, OptionError, opt
 from sqlbn.options.lists import as_list, names_in

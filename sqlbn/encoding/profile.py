@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from sqlbn.data import Source
-from sqlbn.data.value_types import TypeGroup, type_group
 from sqlbn.encoding.codebook import Kind
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.sql import identifier, render
+from sqlbn.engines.value_types import TypeGroup, type_group
 from sqlbn.errors import ColumnError, SqlbnWarning, opt
 from sqlbn.options.catalogue import checked
 from sqlbn.options.lists import quoted_name

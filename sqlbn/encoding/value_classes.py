@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.data import Source
-from sqlbn.data.value_types import numeric_axis
 from sqlbn.encoding.codebook import (
     Codebook,
     Kind,
@@ -27,6 +26,7 @@ from sqlbn.encoding.profile import ColumnProfile, Weights
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.sql import render
+from sqlbn.engines.value_types import numeric_axis
 
 Array = npt.NDArray[Any]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlbn.data import Source
-from sqlbn.data.relation import ROW
 from sqlbn.encoding.codebook import BookTables
 from sqlbn.engines.dialects import DUCKDB
+from sqlbn.engines.relations import ROW
 from sqlbn.engines.sql import identifier, select_sql
 from sqlbn.errors import opt
 from sqlbn.evaluation.held_out import check_input

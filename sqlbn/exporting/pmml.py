@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn import __version__
-from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import Codebook
+from sqlbn.engines.value_types import type_group
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ExportError, opt
 from sqlbn.exporting.script import listed_categories

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlbn.data.value_types import type_group
 from sqlbn.engines.dialects import WIDER_TYPES, Dialect
 from sqlbn.engines.sql import literal, select_sql
+from sqlbn.engines.value_types import type_group
 from sqlbn.errors import ExportError, OptionError, opt
 
 if TYPE_CHECKING:

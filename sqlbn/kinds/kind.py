@@ -17,10 +17,10 @@ from sqlbn.counts.counter import block_statement
 from sqlbn.counts.cover import Block, Family
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.encoding.preparing import Prepared
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.losses import Loss

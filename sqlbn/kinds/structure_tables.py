@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlbn.data.value_types import plain_type
 from sqlbn.encoding.codebook import Codebook
+from sqlbn.engines.value_types import plain_type
 from sqlbn.engines.workspace import Workspace
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure

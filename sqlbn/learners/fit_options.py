@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 from sqlbn.data import Source
@@ -164,7 +165,7 @@ class FitOptions:
                 f"{opt('structure_sample')}"
             )
 
-    @property
+    @cached_property
     def rule(self) -> Rule | None:
         """When a decision of the structure pass counts as made; None where all rows are counted."""
         return given_rule(self.bound, self.delta, self.delta_star, self.tau, self.block)
@@ -184,7 +185,7 @@ class FitOptions:
                 "with m-estimates and missing values as values"
             )
 
-    @property
+    @cached_property
     def method(self) -> str:
         """How columns become parts: as asked, or as the learner is used to."""
         return self.discretise if self.discretise is not None else self._usual_method
@@ -216,26 +217,30 @@ class FitOptions:
 
     def make_learner(self) -> Learner:
         """The learner these options ask for."""
+        return self._made
+
+    @cached_property
+    def _made(self) -> Learner:
         return make_learner(self.learner, **self.learner_options)
 
-    @property
+    @cached_property
     def loss(self) -> str | None:
         """The loss that a selection goes by, where one was given."""
         return self.learner_options.get("loss")
 
-    @property
+    @cached_property
     def stored(self) -> dict[str, Any]:
         """`meta.options` of a model: what its learner and its encoding were told."""
         return {**self.make_learner().options(), **self.discretisation.options()}
 
-    @property
+    @cached_property
     def draws_rows(self) -> bool:
         """Whether rows must be numbered: to draw from them, or to tell them apart."""
         asked = (self.loocv_sample, self.structure_sample, self.rule)
         by_kind = self.make_learner().kind.numbers_rows(with_loss=False)
         return by_kind or any(x is not None for x in asked)
 
-    @property
+    @cached_property
     def smoothing(self) -> Smoothing:
         """How counts become probabilities."""
         learner = self.make_learner()
@@ -253,7 +258,7 @@ class FitOptions:
         # Without a class there is none to favour; rows with unseen values have a likelihood.
         return "neutral" if self.target != NO_CLASS else "smoothed"
 
-    @property
+    @cached_property
     def discretisation(self) -> Discretisation:
         """How columns become parts."""
         return Discretisation(self.method, DEFAULT_BINS if self.bins is None else self.bins)

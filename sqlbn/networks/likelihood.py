@@ -20,18 +20,19 @@ from sqlbn.counts.counter import (
 from sqlbn.counts.cover import Block, Family, cells_of
 from sqlbn.data import Source
 from sqlbn.data.no_target import NO_CLASS
-from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import (
     Codebook,
     categories_join_sql,
     code_sql,
     column_sql,
 )
-from sqlbn.encoding.encoded import Encoded, discard, row_bytes
+from sqlbn.encoding.encoded import discard, row_bytes
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import NAMES, render, select_sql
+from sqlbn.engines.value_types import type_group
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError
 from sqlbn.evaluation.held_out import check_input

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import literal, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NetworkError, OptionError, SqlbnWarning, opt

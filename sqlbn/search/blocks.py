@@ -10,14 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.data.sampling import WORD, shuffle_sql
-from sqlbn.encoding.encoded import (
-    Encoded,
-    discard,
-    persist_drawn,
-    random_order,
-    sampled,
-)
+from sqlbn.encoding.encoded import discard, persist_drawn, random_order, sampled
 from sqlbn.engines import Session
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import render, select_sql
 
 Array = npt.NDArray[Any]

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from sqlbn.counts.counter import dense_tables, n_log_n, plan
 from sqlbn.counts.cover import Family
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.search.blocks import Samples

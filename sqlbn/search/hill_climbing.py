@@ -16,8 +16,8 @@ from sqlbn.counts.counter import (
     spectrum,
 )
 from sqlbn.counts.cover import Family, cells_of
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
+from sqlbn.engines.relations import Encoded
 from sqlbn.search.decisions import (
     ArcChange,
     ArcLimits,

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.counter import n_log_n
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.search.blocks import RowStream
 from sqlbn.search.bounds import Rule
 from sqlbn.search.decisions import Graph, Log, Task

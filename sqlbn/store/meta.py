@@ -14,9 +14,9 @@ import duckdb
 
 from sqlbn import __version__
 from sqlbn.data.no_target import NO_CLASS
-from sqlbn.data.value_types import plain_type
 from sqlbn.encoding.preparing import Prepared
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.value_types import plain_type
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Backoff, Estimate, Missing, Unseen
 from sqlbn.learners.fit_options import FitOptions

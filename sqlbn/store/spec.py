@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from sqlbn.data.csv_files import Trained
 from sqlbn.data.no_target import NO_CLASS
-from sqlbn.data.value_types import plain_type, type_group
 from sqlbn.encoding.categories import with_categories
 from sqlbn.encoding.codebook import BookTables, Codebook
 from sqlbn.encoding.learn_codebooks import class_codebook
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import strides, unpacked_sql
 from sqlbn.engines.sql import relation_sql, render
+from sqlbn.engines.value_types import plain_type, type_group
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import (
     ColumnError,

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlbn.data.csv_files import types_sql
-from sqlbn.data.relation import ROW
-from sqlbn.data.value_types import type_group
 from sqlbn.encoding.codebook import BookTables, is_never_boolean
 from sqlbn.engines.attached_file import AttachedFile
 from sqlbn.engines.limits import Limits
+from sqlbn.engines.relations import ROW
 from sqlbn.engines.sql import identifier, literal, render
+from sqlbn.engines.value_types import type_group
 from sqlbn.errors import SqlbnWarning
 from sqlbn.kinds.compiler import Scorer, prediction_sql
 from sqlbn.schema import PREDICT, PREDICTING, TABLES, Table, columns_sql, declared

@@ -12,9 +12,10 @@ from sqlbn.counts.margins import MARGINS, margin_sums
 from sqlbn.counts.subsets import SubsetCounts
 from sqlbn.data import Source
 from sqlbn.data.no_target import display_name
-from sqlbn.encoding.encoded import Encoded, discard
+from sqlbn.encoding.encoded import discard
 from sqlbn.encoding.preparing import Prepared, encode_rows, prepare_like
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, SourceError, StoreError, opt
 from sqlbn.kinds.kind import Added

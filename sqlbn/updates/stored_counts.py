@@ -13,7 +13,7 @@ from sqlbn.counts.cover import Family
 from sqlbn.counts.families import FamilyCounts, count_families
 from sqlbn.counts.margins import MARGINS
 from sqlbn.counts.subsets import SubsetCounts, count_subsets, plan_subsets
-from sqlbn.encoding.encoded import Encoded
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.updates.joined_codebooks import Recoding

@@ -42,8 +42,8 @@ from sqlbn.data.lake_tables import (
     table_files,
     table_name,
 )
-from sqlbn.data.relation import ROW
 from sqlbn.engines import Session, Settings
+from sqlbn.engines.relations import ROW
 from sqlbn.errors import (
     EngineError,
     OptionError,

@@ -23,7 +23,6 @@ from sqlbn.counts.cover import (
     cells_of,
     cover,
 )
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import (
@@ -32,6 +31,7 @@ from sqlbn.engines.packing import (
     strides,
     unpacked_sql,
 )
+from sqlbn.engines.relations import Encoded
 from sqlbn.errors import OptionError
 from sqlbn.structure.information import single_families
 

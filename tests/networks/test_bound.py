@@ -20,9 +20,10 @@ from typer.testing import CliRunner
 import sqlbn
 from sqlbn.api.describe_calls import fit_statements
 from sqlbn.cli.main import app
-from sqlbn.encoding.encoded import Encoded, discard, sampled
+from sqlbn.encoding.encoded import discard, sampled
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
+from sqlbn.engines.relations import Encoded
 from sqlbn.errors import OptionError
 from sqlbn.search.blocks import Samples
 from sqlbn.search.dependence import FilledCells, Measures

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlbn
-from sqlbn.data.relation import Source
 from sqlbn.data.remote import remote_files
 from sqlbn.engines import Session
+from sqlbn.engines.relations import Source
 from sqlbn.errors import SourceError
 from sqlbn.store.history import counted_files
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from random_tables import CLASSES, NAMES, attribute
 from reference_search import Row
 
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session, Settings
+from sqlbn.engines.relations import Encoded
 
 
 @dataclass(frozen=True)

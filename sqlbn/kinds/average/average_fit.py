@@ -19,8 +19,9 @@ from sqlbn.counts.subsets import (
     subsets_of,
 )
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.encoding.encoded import Encoded, discard, sampled
+from sqlbn.encoding.encoded import discard, sampled
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import opt
 from sqlbn.kinds.average.average_loo import AverageLoo

@@ -10,9 +10,9 @@ from sqlbn.counts.cover import Family
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.subsets import SubsetCounts, plan_subsets, subsets_of
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.average.average_fit import (
     AverageFit,

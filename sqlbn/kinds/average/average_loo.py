@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.packing import packed_sql
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import literal, render, select_sql
 from sqlbn.kinds.average.average_loo_tables import NO_COUNT, AverageLooTables
 from sqlbn.kinds.average.superparents import Averaged

@@ -17,9 +17,9 @@ from sqlbn.counts.subsets import (
     subset_cost,
 )
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import opt
 from sqlbn.kinds.collection.collected import (

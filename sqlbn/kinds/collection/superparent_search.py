@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.subsets import SubsetCounts
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import NAMES, render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.collection.collection_query import CollectionQuery

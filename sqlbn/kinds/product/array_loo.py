@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.limits import in_blocks
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import select_sql
 from sqlbn.errors import OutOfMemoryError, opt
 from sqlbn.kinds.estimates import Smoothing

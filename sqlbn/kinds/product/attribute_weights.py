@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import render, select_sql
 from sqlbn.kinds.estimates import Smoothing, log_prior
 from sqlbn.kinds.product.factor_tables import FactorTables

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import key_type, packed_sql
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import MEstimate, Smoothing, log_factor

@@ -11,9 +11,9 @@ from sqlbn.counts.cover import Family
 from sqlbn.counts.families import FamilyCounts, family_statement
 from sqlbn.counts.margins import plan_margins
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.encoding.encoded import Encoded
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.estimates import Smoothing

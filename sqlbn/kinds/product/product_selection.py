@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from sqlbn.counts.families import FamilyCounts
-from sqlbn.encoding.encoded import Encoded, discard, sampled
+from sqlbn.encoding.encoded import discard, sampled
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.errors import SqlbnWarning, opt
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import Selection

@@ -1,13 +1,16 @@
-"""A checked relation: what every later step reads rows from."""
+"""What every step reads: the rows of a source with a checked schema, and rows as codes."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from sqlbn.engines import Session
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.model_database import scanned
+from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import RESERVED, identifier, select_sql
 from sqlbn.errors import ColumnError
 from sqlbn.text import shown
@@ -157,3 +160,54 @@ def staged(session: Session, source: Source, columns: list[str] | None = None) -
         row_key=parquet_row_key(),
         query=source.query,
     )
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A table of codes: variables 0..d-1 are attributes, x0, x1, …; variable d is the class, y.
+
+    `missing` has the code of missing values of each attribute, None where it has none. Where rows
+    are `weighted`, leaving one out takes 1 from the counts, or with `importance` its whole weight.
+    """
+
+    relation: str
+    cards: tuple[int, ...]
+    rows: int
+    weighted: bool
+    scratch: Path | None = None
+    missing: tuple[int | None, ...] = ()
+    block_cells: int = Limits.block_cells
+    number: str | None = None
+    importance: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+    @property
+    def persisted(self) -> Persisted:
+        """What the row engine knows these rows by."""
+        return Persisted(self.relation, self.scratch, self.number)
+
+    @property
+    def row_number(self) -> str:
+        """The expression that numbers the rows from 0."""
+        if self.number is not None:
+            return self.number
+        return "rowid" if self.scratch is None else "file_row_number"
+
+    @property
+    def n_attributes(self) -> int:
+        """Number of attributes."""
+        return len(self.cards) - 1
+
+    @property
+    def class_variable(self) -> int:
+        """The variable that stands for the class."""
+        return len(self.cards) - 1
+
+    def column(self, variable: int) -> str:
+        """The column that holds a variable's codes."""
+        return "y" if variable == self.class_variable else f"x{variable}"
+
+    @property
+    def total_sql(self) -> str:
+        """The aggregate that counts rows."""
+        return "sum(w)" if self.weighted else "count(*)"
