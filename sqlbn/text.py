@@ -1,4 +1,4 @@
-"""Addresses of remote data: how they are shown and stored, without what they may hold in secret."""
+"""Text that people and other programs read: printable, as JSON, addresses without secrets."""
 
 from __future__ import annotations
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sqlbn.api.frames import Output
 from sqlbn.data import open_source
+from sqlbn.data.sampling import staged
 from sqlbn.encoding.preparing import Encoding
 from sqlbn.engines import Session
 from sqlbn.engines.output_files import is_same, print_csv, print_json_lines
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.relations import staged
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError, StoreError, opt
 from sqlbn.evaluation.held_out import evaluate_source, require_known_classes

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from sqlbn.data.sampling import staged
 from sqlbn.engines import Session
-from sqlbn.engines.relations import ROW, Source, staged
+from sqlbn.engines.relations import ROW, Source
 from sqlbn.errors import SourceError
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from sqlbn.data.files import (
     remote_errors,
     sized,
 )
+from sqlbn.data.sampling import staged
 from sqlbn.data.user_sql import (
     NotOneSelectError,
     NotSqlError,
@@ -28,14 +29,7 @@ from sqlbn.engines.duckdb_catalog import (
     tables_of,
     using,
 )
-from sqlbn.engines.relations import (
-    PLACES,
-    ROW,
-    Source,
-    SourceFile,
-    parquet_row_key,
-    staged,
-)
+from sqlbn.engines.relations import PLACES, ROW, Source, SourceFile, parquet_row_key
 from sqlbn.engines.sql import select_sql
 from sqlbn.engines.value_types import type_group
 from sqlbn.errors import (

@@ -1,8 +1,12 @@
-"""A repeatable random order of rows in plain integer SQL: the same for any engine and threads."""
+"""Rows in a repeatable random order, the same for any engine; rows copied to be read again."""
 
 from __future__ import annotations
 
+from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
+from sqlbn.engines.model_database import scanned
+from sqlbn.engines.relations import Source, parquet_row_key
+from sqlbn.engines.sql import identifier
 
 # Shuffled numbers are below this.
 WORD = 2**32
@@ -21,3 +25,27 @@ def shuffle_sql(row_key: str, seed: int, dialect: Dialect = DUCKDB) -> str:
         shifted = dialect.xor(mixed, f"{mixed} >> {shift}")
         mixed = f"({dialect.times(shifted, factor, WORD)})"
     return mixed
+
+
+def staged(session: Session, source: Source, columns: list[str] | None = None) -> Source:
+    """The source copied to a scratch file: cheap to scan again, with a row number.
+
+    Only the named columns are kept.
+    """
+    names = columns if columns is not None else list(source.columns)
+    if not session.row_engine.is_local:
+        from sqlbn.data.spark_source import staged_in_spark
+
+        return staged_in_spark(session, source, names)
+    path = session.scratch_file("staged", ".parquet")
+    items = ", ".join(identifier(n) for n in names) or "1 AS nothing"
+    with session.in_order(source.ordered):
+        session.write_parquet(source.select(items), path)
+    return Source(
+        relation=scanned(path),
+        columns={n: source.columns[n] for n in names},
+        label=source.label,
+        files=source.files,
+        row_key=parquet_row_key(),
+        query=source.query,
+    )

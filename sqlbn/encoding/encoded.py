@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlbn.data import Source
-from sqlbn.data.sampling import shuffle_sql
+from sqlbn.data.sampling import shuffle_sql, staged
 from sqlbn.encoding.codebook import (
     BookTables,
     Codebook,
@@ -17,7 +17,7 @@ from sqlbn.encoding.codebook import (
 from sqlbn.encoding.profile import Weights
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
-from sqlbn.engines.relations import Encoded, staged
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.row_engine import (
     ROW_NUMBER,
     Numbering,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlbn.data import Source
 from sqlbn.data.csv_files import Trained
+from sqlbn.data.sampling import staged
 from sqlbn.encoding.codebook import BookTables, Codebook
 from sqlbn.encoding.encoded import encode
 from sqlbn.encoding.learn_codebooks import (
@@ -22,7 +23,7 @@ from sqlbn.encoding.value_classes import Labelled
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.relations import Encoded, staged
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.value_types import check_same_values, type_group
 from sqlbn.engines.workspace import Workspace

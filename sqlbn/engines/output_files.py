@@ -1,4 +1,4 @@
-"""Scored rows on standard output: CSV, or JSON lines.
+"""Files and standard output that results go to: checked before, whole or not there after.
 
 By the stream that Python has: the engine would open /dev/stdout anew and truncate it.
 """

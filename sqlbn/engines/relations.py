@@ -7,9 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
-from sqlbn.engines.model_database import scanned
 from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import RESERVED, identifier, select_sql
 from sqlbn.errors import ColumnError
@@ -136,30 +134,6 @@ class Source:
 def parquet_row_key() -> str:
     """Row number over a list of Parquet files: file and row give the same in every scan."""
     return "(file_index::UBIGINT * 1099511627776 + file_row_number)"
-
-
-def staged(session: Session, source: Source, columns: list[str] | None = None) -> Source:
-    """The source copied to a scratch file: cheap to scan again, with a row number.
-
-    Only the named columns are kept.
-    """
-    names = columns if columns is not None else list(source.columns)
-    if not session.row_engine.is_local:
-        from sqlbn.data.spark_source import staged_in_spark
-
-        return staged_in_spark(session, source, names)
-    path = session.scratch_file("staged", ".parquet")
-    items = ", ".join(identifier(n) for n in names) or "1 AS nothing"
-    with session.in_order(source.ordered):
-        session.write_parquet(source.select(items), path)
-    return Source(
-        relation=scanned(path),
-        columns={n: source.columns[n] for n in names},
-        label=source.label,
-        files=source.files,
-        row_key=parquet_row_key(),
-        query=source.query,
-    )
 
 
 @dataclass(frozen=True)

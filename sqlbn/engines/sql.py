@@ -1,4 +1,4 @@
-"""Renders the statements in `sql/`. Templates only loop; every decision is made in Python."""
+"""Quoting, the templates of `sql/`, and the plainest statements: the door all SQL goes through."""
 
 from __future__ import annotations
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from sqlbn.data import Source
-from sqlbn.data.sampling import WORD, shuffle_sql
+from sqlbn.data.sampling import WORD, shuffle_sql, staged
 from sqlbn.encoding.encoded import discard
 from sqlbn.encoding.preparing import encode_rows, look, prepare
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.relations import staged
 from sqlbn.engines.workspace import Workspace
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.search.blocks import Samples

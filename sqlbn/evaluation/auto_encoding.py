@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlbn.data import Source
-from sqlbn.data.sampling import shuffle_sql
+from sqlbn.data.sampling import shuffle_sql, staged
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.learn_codebooks import AUTO, Discretisation, candidates
 from sqlbn.encoding.preparing import Looked, look
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.relations import staged
 from sqlbn.engines.value_types import type_group
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnWarning

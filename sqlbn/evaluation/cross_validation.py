@@ -9,10 +9,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.data import Source
-from sqlbn.data.sampling import shuffle_sql
+from sqlbn.data.sampling import shuffle_sql, staged
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.relations import staged
 from sqlbn.engines.row_engine import Numbering, Persisted
 from sqlbn.engines.sql import RESERVED, identifier, render, select_sql
 from sqlbn.errors import OptionError, opt

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlbn.data import Source
+from sqlbn.data.sampling import staged
 from sqlbn.encoding.codebook import Codebook, is_never_boolean
 from sqlbn.encoding.profile import check_weights
 from sqlbn.engines import Session
-from sqlbn.engines.relations import ROW, staged
+from sqlbn.engines.relations import ROW
 from sqlbn.engines.sql import RESERVED, select_sql
 from sqlbn.engines.value_types import check_same_values
 from sqlbn.engines.workspace import Workspace

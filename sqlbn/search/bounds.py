@@ -1,4 +1,4 @@
-"""What a user says of a bound, as a rule."""
+"""Bounds: how far a mean over n rows may be from the truth, and what a user says of them."""
 
 from __future__ import annotations
 

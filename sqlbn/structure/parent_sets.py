@@ -1,4 +1,4 @@
-"""Orders of attributes, and parent sets that a user gives, checked against the attributes."""
+"""Parent sets of collections: those of the architectures, and those that a user gives."""
 
 from __future__ import annotations
 

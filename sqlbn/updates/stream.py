@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.data import Source, open_source
+from sqlbn.data.sampling import staged
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.relations import staged
 from sqlbn.engines.sql import identifier
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, OptionError, SqlbnWarning

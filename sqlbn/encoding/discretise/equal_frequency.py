@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.data import Source
-from sqlbn.data.sampling import shuffle_sql
+from sqlbn.data.sampling import shuffle_sql, staged
 from sqlbn.encoding.profile import ColumnProfile, Weights
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
-from sqlbn.engines.relations import staged
 from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import identifier, render
 from sqlbn.engines.value_types import numeric_axis

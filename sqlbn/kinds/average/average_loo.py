@@ -254,7 +254,7 @@ class AverageLoo:
         """The size of a super parent; -1 where no other row has its values."""
         if not self._importance:
             return "p.level"
-        # No CASE, nor a bare 0 below: see `ratio_sql` of loo_tables.py.
+        # No CASE, nor a bare 0 below: see `ratio_sql` of estimates.py.
         return "p.level - (p.level + 1) * CAST(k.w >= p.alone AS TINYINT)"
 
     @property

@@ -1,4 +1,4 @@
-"""Leave-one-out in arrays: the losses of leave_one_out.py without a query an attribute.
+"""Leave-one-out in arrays: the losses of product_loo.py without a query an attribute.
 
 For few rows, and for many classes: planning queries takes longer than running them there. Row by
 row and class by class, with the row itself left out; some rows at a time.

@@ -13,12 +13,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from sqlbn.data import Source
+from sqlbn.data.sampling import staged
 from sqlbn.encoding.codebook import column_sql
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.relations import ROW, staged
+from sqlbn.engines.relations import ROW
 from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import NAMES, render, select_sql
 from sqlbn.kinds.compiler import Scorer, coded_rows
