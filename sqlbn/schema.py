@@ -6,6 +6,7 @@ the rows mean to a program is known to the table's writer and reader alone.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -549,7 +550,7 @@ def _chosen(
 def reference() -> str:
     """The tables as Markdown: for people first, then those that only programs read."""
     parts = [_tables(t for t in TABLES if not t.helper)]
-    parts.append(f"**`predict(tbl)`** (table macro): {PREDICT}.")
+    parts.append(_paragraph(f"**`predict(tbl)`** (table macro): {PREDICT}."))
     parts += ["### Keys of `meta`", "| key | value |\n| --- | --- |\n" + _meta_rows()]
     parts += [
         "### Tables that only programs read",
@@ -566,8 +567,13 @@ def _tables(tables: Iterator[Table]) -> str:
         head = f"**`{table.name}`**{' (view)' if table.form == 'view' else ''}:"
         rows = [f"| `{c.name}` | {c.type} | {c.comment} |" for c in table.columns]
         listed = "\n".join(["| column | type | |", "| --- | --- | --- |", *rows])
-        found.append(f"{head} {table.comment}.{which}\n\n{listed}")
+        found.append(f"{_paragraph(f'{head} {table.comment}.{which}')}\n\n{listed}")
     return "\n\n".join(found)
+
+
+def _paragraph(text: str) -> str:
+    """Lines that fit a terminal."""
+    return textwrap.fill(text, 96, break_long_words=False, break_on_hyphens=False)
 
 
 def _meta_rows() -> str:

@@ -23,10 +23,10 @@ from sqlbn.errors import (
     command,
     opt,
 )
+from sqlbn.kinds.all_kinds import read_scoring
 from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.estimates import Smoothing, log_prior
 from sqlbn.kinds.kind import Scoring
-from sqlbn.kinds.all_kinds import read_scoring
 from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.store.damage import check_tables, damaged_by
 from sqlbn.store.meta import FORMAT, is_later, read_meta

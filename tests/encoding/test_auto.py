@@ -69,7 +69,7 @@ def shells(size: int = 400, seed: int = 8) -> pa.Table:
 def fit(table: Any, **options: Any) -> Any:
     """Without the column of weights among the attributes."""
     if "weight" not in options and "w" in getattr(table, "column_names", ()):
-        options |= {"exclude": ["w"], "threads": 1, "limits": SMALL_PARTS}
+        options |= {"exclude": ["w"], "threads": 1}
     return sqlbn.fit(table, "age", **options)
 
 

@@ -292,7 +292,7 @@ def test_rows_in_another_order_give_the_same_surface_with_decimal_weights() -> N
         ({"loocv_sample": 0}, "loocv_sample=0: give at least 1 row"),
         ({"structure_sample": -1}, "structure_sample=-1: give at least 1 row"),
         ({"kmax": -1}, "kmax=-1: give 0 or more parents"),
-        ({"loss": "auc"}, "loss='auc': choose one of rmse, zero_one, log_loss, brier, mcc"),
+        ({"loss": "auc"}, "loss='auc': choose rmse, zero_one, log_loss, brier or mcc"),
         ({"select": "none"}, "select='none': choose both, attributes or k"),
     ],
 )
