@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlbn.learners.registry import learners, make_learner, register
+from sqlbn.learners.registry import learners, make_learner, register, unregister
 
 if TYPE_CHECKING:
     from sqlbn.learners.base import Learner
 
-__all__ = ["Learner", "learners", "make_learner", "register"]
+__all__ = ["Learner", "learners", "make_learner", "register", "unregister"]
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlbn.errors import OptionError, opt
-from sqlbn.options.catalogue import FitKeywords, add_option, fit_options_known, names_of
+from sqlbn.options.catalogue import ADDED, FitKeywords, add_option, fit_options_known, names_of
 from sqlbn.options.option import LEARNER, Option, annotated
 
 if TYPE_CHECKING:
@@ -43,6 +43,14 @@ def register(learner: L) -> L:
         if option.name not in known_names:
             add_option(option)
     return learner
+
+
+def unregister(learner: type[Learner]) -> None:
+    """Make a learner unknown again, with the options that only it has."""
+    del _REGISTERED[learner.name]
+    others = {name for other in _REGISTERED.values() for name in signature_options(other)}
+    for name in signature_options(learner).keys() - others:
+        ADDED.pop(name, None)
 
 
 @cache

@@ -11,7 +11,7 @@ import json
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,12 +24,11 @@ import sqlbn
 from sqlbn.kinds.kind import Kind, Needs, Selection
 from sqlbn.kinds.product.product_fit import Selective, Whole
 from sqlbn.kinds.product.product_kind import ProductKind
-from sqlbn.learners import Learner, register
+from sqlbn.learners import Learner, register, unregister
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure
 
 
-@register
 class TwoLevel(Learner):
     """Tops without parents, all others below one of them.
 
@@ -57,6 +56,14 @@ class TwoLevel(Learner):
     def kind(self) -> Kind:
         pruning = Selective(Selection(range(2), "both", "rmse"))
         return ProductKind(pruning if self.pruned else Whole())
+
+
+@pytest.fixture(autouse=True, scope="module")
+def registered() -> Iterator[None]:
+    """Known to the tests of this file alone; elsewhere `@sqlbn.register` stands above the class."""
+    register(TwoLevel)
+    yield
+    unregister(TwoLevel)
 
 
 # -- the reference: rows are tuples, the class last --------------------------------------------

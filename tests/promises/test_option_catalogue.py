@@ -272,8 +272,7 @@ def toy() -> Iterator[type[sqlbn.Learner]]:
 
     sqlbn.register(Toy)
     yield Toy
-    del registry._REGISTERED["toy"]
-    catalogue.ADDED.clear()
+    registry.unregister(Toy)
 
 
 def test_a_learner_of_ones_own(
