@@ -10,7 +10,7 @@ from typing import Literal
 
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import Limits
-from sqlbn.engines.sql import identifier, literal, relation_sql
+from sqlbn.engines.sql import identifier, literal, relation_sql, select_sql
 from sqlbn.engines.value_types import compared_as, numeric_axis, type_group
 
 Kind = Literal["categorical", "numeric"]
@@ -109,7 +109,7 @@ class BookTables:
         taken.
         """
         columns = f"{literal(target)} AS attribute, code, class AS value"
-        classes = f"(SELECT {columns} FROM {relation_sql(prefix, 'classes')})"
+        classes = f"({select_sql(relation_sql(prefix, 'classes'), columns)})"
         name = "categories" if prefix is not None else "predict_categories"
         return BookTables(relation_sql(prefix, name), classes)
 

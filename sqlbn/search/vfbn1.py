@@ -87,7 +87,7 @@ class _Step:
         return verdict
 
     def _let_go(self) -> None:
-        """No longer count what no living change needs."""
+        """No longer count what no change that is still possible needs."""
         alive = self._contest.alive
         if self._n_alive == int(alive.sum()):
             return

@@ -1,4 +1,4 @@
-"""Update, forget, merge: a changed model is derived anew from changed counts, in a new draft."""
+"""Update, forget, merge: a model is derived anew from changed counts, in a new workspace."""
 
 from __future__ import annotations
 
@@ -95,15 +95,15 @@ def update(
     if not again:
         check_not_counted(model.steps, files)
 
-    def change(new: Workspace, rows_draft: Workspace) -> tuple[Step, Rebuilt]:
-        prepared = prepare_like(new.session, source, rows_draft, model.encoding, progress)
-        added = _books_of(rows_draft, prepared)
+    def change(new: Workspace, of_rows: Workspace) -> tuple[Step, Rebuilt]:
+        prepared = prepare_like(new.session, source, of_rows, model.encoding, progress)
+        added = _books_of(of_rows, prepared)
         joined = join_books(new, model.books, added, joined_numeric(model.books, added), 1)
         encoded = _encode_with(prepared, joined.books, progress)
         try:
             parts: list[Part] = [
                 StoredPart(model.stored, joined.first),
-                RowsPart(rows_draft, encoded),
+                RowsPart(of_rows, encoded),
             ]
             total = model.rows + prepared.training.rows
             built = _rebuild(new, model, joined, parts, total, progress)
@@ -122,9 +122,9 @@ def forget(
     if not again:
         check_not_forgotten(model.steps, files)
 
-    def change(new: Workspace, rows_draft: Workspace) -> tuple[Step, Rebuilt]:
-        prepared = prepare_like(new.session, source, rows_draft, model.encoding, progress)
-        gone = _books_of(rows_draft, prepared)
+    def change(new: Workspace, of_rows: Workspace) -> tuple[Step, Rebuilt]:
+        prepared = prepare_like(new.session, source, of_rows, model.encoding, progress)
+        gone = _books_of(of_rows, prepared)
         total = model.rows - prepared.training.rows
         if total <= 0:
             raise SourceError(
@@ -136,7 +136,7 @@ def forget(
         try:
             encoded = _encode_with(prepared, model.books, progress)
             try:
-                _take_out(left, model, rows_draft, encoded, progress)
+                _take_out(left, model, of_rows, encoded, progress)
             finally:
                 discard(new.session, encoded)
             stored = StoredCounts(left, model.class_variable)
@@ -164,7 +164,7 @@ def merge(model: StoredModel, other: StoredModel, again: bool, progress: Progres
                     f"{opt('again', True)}"
                 )
 
-    def change(new: Workspace, rows_draft: Workspace) -> tuple[Step, Rebuilt]:
+    def change(new: Workspace, of_rows: Workspace) -> tuple[Step, Rebuilt]:
         numeric = joined_numeric(model.books, other.books)
         joined = join_books(new, model.books, other.books, numeric, 1)
         parts = [
@@ -191,15 +191,15 @@ def _changed(
     other: StoredModel | None = None,
     empty: Step | None = None,
 ) -> Changed:
-    """Run a change into a new draft; the old one stays as it is whatever happens.
+    """Run a change into a new workspace; the old one stays as it is whatever happens.
 
     `empty` is the step where the source has no row: a night without news is no mistake.
     """
     session = model.workspace.session
-    new, rows_draft = Workspace(session, model.weighted), Workspace(session, model.weighted)
+    new, of_rows = Workspace(session, model.weighted), Workspace(session, model.weighted)
     try:
         try:
-            step, built = change(new, rows_draft)
+            step, built = change(new, of_rows)
         except NoRowsError:
             if empty is None:
                 raise
@@ -229,7 +229,7 @@ def _changed(
         new.drop()
         raise
     finally:
-        rows_draft.drop()
+        of_rows.drop()
     news = _news(model.spec, spec)
     return new, spec, Change(step.action, step.rows, step.skipped, step.total, built.notes, news)
 
@@ -348,14 +348,18 @@ def _check_fillable(parts: Sequence[Part], sets: Sequence[tuple[int, ...]]) -> N
 
 
 def _take_out(
-    left: Workspace, model: StoredModel, rows_draft: Workspace, encoded: Encoded, progress: Progress
+    left: Workspace,
+    model: StoredModel,
+    of_rows: Workspace,
+    encoded: Encoded,
+    progress: Progress,
 ) -> None:
     """All stored counts without those of some rows, in the model's own codes."""
     with progress.stage("taking out", "taking rows out of the counts", encoded.rows):
         for table, described in reversed(TABLES):
             families = model.stored.families(table)
             as_sets = table == MARGINS or model.kind.counts_sets
-            counts = count_again(rows_draft, encoded, families, as_sets, table)
+            counts = count_again(of_rows, encoded, families, as_sets, table)
             short = subtract(left, table, model.workspace, counts)
             if short is not None:
                 raise _missing_rows(model, families[short[0]], short[1])

@@ -47,10 +47,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-# Rows that are read at once, however large a batch is.
-_MOST_AT_ONCE = 1_000_000
-
-
 def used_source(session: Session, source: Source, options: FitOptions) -> Source:
     """Only the columns that matter, from something that another connection can read in order."""
     names = options.columns_of(source)
@@ -67,7 +63,7 @@ def batches(session: Session, source: Source, size: int) -> Iterator[pa.Table]:
 
     waiting: list[pa.RecordBatch] = []
     held = 0
-    with session.beside(source.select("*"), min(size, _MOST_AT_ONCE)) as reader:
+    with session.beside(source.select("*"), min(size, session.limits.batch_rows)) as reader:
         for piece in reader:
             waiting.append(piece)
             held += piece.num_rows

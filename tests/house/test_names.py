@@ -27,7 +27,6 @@ WORDS = {
 # Identifiers that are to go, each with the room that holds it: the list may only become shorter.
 LEFT = {
     "from_draft": "updates",
-    "rows_draft": "updates",
     "_judged": "kinds",
     "judged": "kinds, pipeline",
     "judged_sql": "kinds",
