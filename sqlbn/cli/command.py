@@ -44,7 +44,7 @@ _MODULES = {
     "help_command": ("help",),
 }
 _ARGUMENTS, _OTHER = "Arguments", "Other"
-_SILENT = ("quiet", "traceback")
+_TALK = ("quiet", "traceback")
 
 
 def made(name: str) -> Any:
@@ -81,7 +81,7 @@ def _called(name: str, function: Callable[..., None]) -> Callable[..., None]:
 
     @reporting
     def called(**values: Any) -> None:
-        STATE.quiet, STATE.traceback = (bool(values.pop(key, False)) for key in _SILENT)
+        STATE.quiet, STATE.traceback = (bool(values.pop(key, False)) for key in _TALK)
         _require_data(values)
         given = {key: _value(flags[key], values.pop(key)) for key in flags}
         arguments = {key: _value(own[key], value) for key, value in values.items()}

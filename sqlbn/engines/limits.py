@@ -262,7 +262,7 @@ class Limits:
     # -- store, updates ----------------------------------------------------------------------
 
     # Rows of a stream that are read at once, however large a batch is.
-    batch_rows: int = 1_000_000
+    prequential_rows: int = 1_000_000
     # Columns of views and lookup tables with a comment in a store. One takes 0.1 ms, but in a table
     # of 1,000 columns 0.8 ms (the engine copies the table's description every time).
     stored_comments: int = 500

@@ -27,7 +27,7 @@ from sqlbn.evaluation.metrics import (
 )
 from sqlbn.kinds.compiler import (
     Scorer,
-    judged_sql,
+    labelled_sql,
     losses_sql,
     truth_items,
 )
@@ -86,7 +86,7 @@ def _labelled_scores(
         with scored_in_steps(session, scorer, source, items) as scored:
             yield select_sql(f"({scored})", f"* EXCLUDE ({ROW})")
     else:
-        yield judged_sql(scorer, source.filtered_relation, weight)
+        yield labelled_sql(scorer, source.filtered_relation, weight)
 
 
 def _evaluation(

@@ -31,7 +31,7 @@ def ranked_classes(n_classes: int, positive: int | None = None) -> Sequence[int]
 
 
 def rankable_sql(n_classes: int, labelled: str, dialect: Dialect = DUCKDB) -> str:
-    """The rows of `judged_sql` with what `ranking_sql` needs."""
+    """The rows of `labelled_sql` with what `ranking_sql` needs."""
     if n_classes <= 2:
         return labelled
     return render(

@@ -106,7 +106,7 @@ def probabilities_sql(scorer: Scorer, scored: str) -> str:
     )
 
 
-def judged_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
+def labelled_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
     """Rows with their true class, weight and log scores; an unknown class has code n_classes."""
     return _scores(scorer, relation, truth_items(scorer, weight), reorder=None)
 
@@ -119,18 +119,18 @@ def truth_items(scorer: Scorer, weight: str | None) -> list[tuple[str, str]]:
 
 
 def own_score(n_classes: int, dialect: Dialect = DUCKDB) -> str:
-    """The score of a row's own class, of the rows of `judged_sql`."""
+    """The score of a row's own class, of the rows of `labelled_sql`."""
     scores = dialect.list([f"{NAMES.score}{j}" for j in range(n_classes)])
     return dialect.item(scores, NAMES.y)
 
 
-def losses_sql(n_classes: int, judged: str, dialect: Dialect = DUCKDB) -> str:
-    """Sums of losses by true and predicted class, of the rows of `judged_sql`."""
+def losses_sql(n_classes: int, labelled: str, dialect: Dialect = DUCKDB) -> str:
+    """Sums of losses by true and predicted class, of the rows of `labelled_sql`."""
     weights = [f"{NAMES.weight}{j}" for j in range(n_classes)]
     return render(
         "evaluate/losses",
         names=NAMES,
-        scored=judged,
+        scored=labelled,
         top=dialect.greatest([f"{NAMES.score}{j}" for j in range(n_classes)]),
         classes=range(n_classes),
         total=added(weights),
@@ -151,8 +151,8 @@ def coded_rows(scorer: Scorer, relation: str, extra: Sequence[tuple[str, str]]) 
     """Rows with the codes in use; with all input columns, or with `extra` in their place."""
     codes, joins = code_items(scorer, NAMES.code)
     dialect, kept = scorer.dialect, scorer.kept
-    judged = any(alias == NAMES.y for _, alias in extra)
-    if judged and scorer.target.is_joined_in(dialect):
+    labelled = any(alias == NAMES.y for _, alias in extra)
+    if labelled and scorer.target.is_joined_in(dialect):
         target, classes = column_sql("i", scorer.target.name), scorer.tables.classes
         joins.insert(0, categories_join_sql(scorer.target, target, classes, "dy", dialect=dialect))
     if extra:

@@ -86,7 +86,7 @@ def rejoined(
 
 
 @dataclass(frozen=True)
-class Listed:
+class ValueList:
     """Expressions over the codes of a row, of which each of its turns takes one.
 
     With lists they are computed once a row, as one column. Without, every turn computes its own,

@@ -182,7 +182,7 @@ class Following:
         self._keep(table)
         block = self._codes(self._rows_of(self._kept[-1][0]))
         n = block.shape[1]
-        judged = self._graph.tables.log_likelihood(block) if n else math.nan
+        likelihood = self._graph.tables.log_likelihood(block) if n else math.nan
         self._graph.add(block)
         while sum(rows for _, rows in self._kept) > self._window and len(self._kept) > 1:
             path, _ = self._kept.popleft()
@@ -196,7 +196,7 @@ class Following:
             number,
             seen,
             n,
-            judged,
+            likelihood,
             tuple(self._told(d.change) for d in decisions),
             sum(map(len, graph.parents)),
         )

@@ -111,7 +111,7 @@ class CommandOptions:
 
 _BOUND = tuple(BoundKeywords.__annotations__)
 _ENGINE = ("engine", "master", "spark_conf", "cluster_dir")
-_SILENT = (JsonArguments, TalkArguments)
+_TALK = (JsonArguments, TalkArguments)
 COMMANDS: dict[str, CommandOptions] = {
     "fit": CommandOptions(
         "Learn a classifier and store it as tables.",
@@ -123,32 +123,32 @@ COMMANDS: dict[str, CommandOptions] = {
             FitArguments,
             NameArguments,
             ReplaceArguments,
-            *_SILENT,
+            *_TALK,
         ),
         FitCommand,
     ),
     "predict": CommandOptions(
         "Score rows: input columns, the prediction, a probability for each class.",
         "sqlbn predict adult new.parquet --out scored.parquet",
-        (ModelArguments, DataArguments, StoreArguments, PredictArguments, *_SILENT),
+        (ModelArguments, DataArguments, StoreArguments, PredictArguments, *_TALK),
         PredictCommand,
     ),
     "update": CommandOptions(
         "Add rows to a model: the result is that of a fit of old and new rows.",
         "sqlbn update adult new.parquet",
-        (ModelArguments, DataArguments, StoreArguments, AgainArguments, *_SILENT),
+        (ModelArguments, DataArguments, StoreArguments, AgainArguments, *_TALK),
         ReadingKeywords,
     ),
     "forget": CommandOptions(
         "Take rows out of a model: the result is that of a fit without them.",
         "sqlbn forget adult withdrawn.parquet",
-        (ModelArguments, DataArguments, StoreArguments, AgainArguments, *_SILENT),
+        (ModelArguments, DataArguments, StoreArguments, AgainArguments, *_TALK),
         ReadingKeywords,
     ),
     "merge": CommandOptions(
         "Put the rows of two models together, from their counts alone.",
         "sqlbn merge north south --name both",
-        (MergeArguments, StoreArguments, ReplaceArguments, *_SILENT),
+        (MergeArguments, StoreArguments, ReplaceArguments, *_TALK),
         MachineKeywords,
     ),
     "stream": CommandOptions(
@@ -161,14 +161,14 @@ COMMANDS: dict[str, CommandOptions] = {
             PositiveArguments,
             LastModelArguments,
             ReplaceArguments,
-            *_SILENT,
+            *_TALK,
         ),
         FitCommand,
     ),
     "evaluate": CommandOptions(
         "Losses of a learner on rows it has not seen; stores nothing.",
         "sqlbn evaluate adult.parquet --target class --learner tan --folds 5",
-        (DataArguments, TargetArguments, EvaluateArguments, PositiveArguments, *_SILENT),
+        (DataArguments, TargetArguments, EvaluateArguments, PositiveArguments, *_TALK),
         FitCommand,
     ),
     "models": CommandOptions(
@@ -184,42 +184,42 @@ COMMANDS: dict[str, CommandOptions] = {
     "drop": CommandOptions(
         "Remove a model from a store.",
         "sqlbn drop adult",
-        (ModelArguments, StoreArguments, *_SILENT),
+        (ModelArguments, StoreArguments, *_TALK),
     ),
     "export": CommandOptions(
         "Write a model for other programs: as a SQL script for many databases, JSON, BIF or PMML.",
         "sqlbn export adult --format json --out adult.json",
-        (ModelArguments, StoreArguments, ExportArguments, *_SILENT),
+        (ModelArguments, StoreArguments, ExportArguments, *_TALK),
         ScriptKeywords,
     ),
     "demo": CommandOptions(
         "Fit, evaluate and score the census data that ships with sqlbn.",
         "sqlbn demo",
-        (DemoArguments, *_SILENT),
+        (DemoArguments, *_TALK),
     ),
     "prepare": CommandOptions(
         "Tell what every column says about the class on its own; no model is learned.",
         "sqlbn prepare adult.parquet --target class --variable age",
-        (DataArguments, TargetArguments, PrepareArguments, *_SILENT),
+        (DataArguments, TargetArguments, PrepareArguments, *_TALK),
         PrepareKeywords,
     ),
     "rank": CommandOptions(
         "Find the most informative attributes; with --bound from few random rows.",
         "sqlbn rank adult.parquet --target class --top 5 --bound normal",
-        (DataArguments, TargetArguments, RankArguments, *_SILENT),
+        (DataArguments, TargetArguments, RankArguments, *_TALK),
         RankCommand,
     ),
     "curve": CommandOptions(
         "Learning curves: losses on held-out rows as the training set grows.",
         "sqlbn curve adult.parquet --target class --learners nb,kdb:1 --sizes 1000,10000",
-        (DataArguments, TargetArguments, CurveArguments, PositiveArguments, *_SILENT),
+        (DataArguments, TargetArguments, CurveArguments, PositiveArguments, *_TALK),
         FitCommand,
         without=("learner", "k", "kmax", "n", *_BOUND),
     ),
     "sample": CommandOptions(
         "Draw rows from a Bayesian network: a BIF file's, a stored model's, or a random one.",
         "sqlbn sample --random tan --rows 10000 --out drawn.parquet",
-        (WhichNetworkArguments, SampleArguments, *_SILENT),
+        (WhichNetworkArguments, SampleArguments, *_TALK),
     ),
     "network learn": CommandOptions(
         "Learn a Bayesian network and store it as tables. Ctrl-C keeps what was found so far.",
@@ -230,7 +230,7 @@ COMMANDS: dict[str, CommandOptions] = {
             LearnArguments,
             StoreArguments,
             ReplaceArguments,
-            *_SILENT,
+            *_TALK,
         ),
         NetworkKeywords,
     ),
@@ -243,7 +243,7 @@ COMMANDS: dict[str, CommandOptions] = {
             FollowArguments,
             LastModelArguments,
             ReplaceArguments,
-            *_SILENT,
+            *_TALK,
         ),
         NetworkKeywords,
         without=("score", "ess", "max_changes"),
@@ -251,28 +251,28 @@ COMMANDS: dict[str, CommandOptions] = {
     "network sample": CommandOptions(
         "Draw rows from a Bayesian network: a BIF file's, a stored model's, or a random one.",
         "sqlbn network sample --bif asia.bif --rows 1000 --out asia.csv",
-        (WhichNetworkArguments, SampleArguments, *_SILENT),
+        (WhichNetworkArguments, SampleArguments, *_TALK),
     ),
     "network score": CommandOptions(
         "Mean natural-log likelihood of rows: how well a network explains them.",
         "sqlbn network score rows.parquet --bif asia.bif",
-        (DataArguments, WhichNetworkArguments, *_SILENT),
+        (DataArguments, WhichNetworkArguments, *_TALK),
         ReadingKeywords,
     ),
     "network query": CommandOptions(
         "P(variables | evidence), exact.",
         "sqlbn network query --bif asia.bif --of lung --given smoke=yes --given xray=no",
-        (QueryArguments, WhichNetworkArguments, *_SILENT),
+        (QueryArguments, WhichNetworkArguments, *_TALK),
     ),
     "network export": CommandOptions(
         "Write a network as a .bif file, gzipped where the name ends in .gz.",
         "sqlbn network export --store models.duckdb --name net --out net.bif",
-        (NetworkFileArguments, WhichNetworkArguments, *_SILENT),
+        (NetworkFileArguments, WhichNetworkArguments, *_TALK),
     ),
     "network plot": CommandOptions(
         "Draw a network in layers, parents before their children; the class is marked.",
         "sqlbn network plot --bif asia.bif --out asia.svg",
-        (NetworkPlotArguments, WhichNetworkArguments, *_SILENT),
+        (NetworkPlotArguments, WhichNetworkArguments, *_TALK),
     ),
     "sql fit": CommandOptions(
         "The statements of a fit, to read: columns are looked at, the rest is only printed.",

@@ -63,7 +63,7 @@ def batches(session: Session, source: Source, size: int) -> Iterator[pa.Table]:
 
     waiting: list[pa.RecordBatch] = []
     held = 0
-    with session.beside(source.select("*"), min(size, session.limits.batch_rows)) as reader:
+    with session.beside(source.select("*"), min(size, session.limits.prequential_rows)) as reader:
         for piece in reader:
             waiting.append(piece)
             held += piece.num_rows

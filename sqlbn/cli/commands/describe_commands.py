@@ -192,7 +192,7 @@ def print_model(model: Model, most: int | None = None) -> None:
     changed = f", changed {changes:,} times since (--history)" if changes else ""
     echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
     _print_rules(model)
-    _print_sureness(model)
+    _print_confidence(model)
     if meta["target"]:
         counts = [f"{row['class']} {row['n']:,}" for row in model.classes.to_pylist()]
         more = f", … {len(counts)} in all" if len(counts) > 12 else ""
@@ -223,7 +223,7 @@ def _print_rules(model: Model) -> None:
         echo(f"back-off {meta['backoff']}: parents are dropped {BACKOFFS[meta['backoff']]}")
 
 
-def _print_sureness(model: Model) -> None:
+def _print_confidence(model: Model) -> None:
     """From how many rows the structure comes, where a bound decided on it."""
     found = model.decisions
     if found is None:

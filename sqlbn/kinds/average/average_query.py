@@ -26,7 +26,7 @@ from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.kinds.row_queries import (
     BATCH,
     Key,
-    Listed,
+    ValueList,
     any_values,
     carried_codes,
     distinct_rows,
@@ -117,7 +117,7 @@ def _terms(
         _super_key(supers, subset, offset)
         for subset, offset in zip(supers.sets, supers.offsets, strict=True)
     ]
-    starts = Listed(NAMES.base, turns)
+    starts = ValueList(NAMES.base, turns)
     scored = render(
         "score/unfold",
         names=NAMES,

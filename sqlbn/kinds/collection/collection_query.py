@@ -22,7 +22,7 @@ from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.kinds.row_queries import (
     BATCH,
     Key,
-    Listed,
+    ValueList,
     any_values,
     carried_codes,
     distinct_rows,
@@ -102,7 +102,7 @@ class CollectionQuery:
         if c.sparse:
             items += self._sparse_items()
             packed += [key for keys in self._sparse_lists() for key in keys.columns(self.dialect)]
-        starts = Listed(NAMES.base, self._turns())
+        starts = ValueList(NAMES.base, self._turns())
         scored = render(
             "score/unfold",
             names=NAMES,
@@ -146,9 +146,9 @@ class CollectionQuery:
         c = self.collected
         return packed_sql([f"{NAMES.code}{v}" for v in variables], [c.slots[v] for v in variables])
 
-    def _listed(self, table: Sequence[Factor]) -> Listed:
+    def _listed(self, table: Sequence[Factor]) -> ValueList:
         keys = [self._code_key(block.variables) for block in table]
-        return Listed(f"{NAMES.packed}{table[0].number}", keys)
+        return ValueList(f"{NAMES.packed}{table[0].number}", keys)
 
     def _packed(self, table: Sequence[Factor]) -> list[Key]:
         """The codes of a table's attributes: of one block, or of the block of each repeat."""
@@ -190,7 +190,7 @@ class CollectionQuery:
         parents = next(f for f in self.factors if f.role == "parents")
         return cells, parents
 
-    def _sparse_lists(self) -> list[Listed]:
+    def _sparse_lists(self) -> list[ValueList]:
         """Keys of the cells and of the parents of all sparse terms; none where one is ignored."""
         c, found = self.collected, []
         for factor, kind, offsets in zip(
@@ -209,7 +209,7 @@ class CollectionQuery:
                     for code in c.ignored[v]
                 ]
                 keys.append(f"CASE WHEN {' AND '.join(present)} THEN {key} END" if present else key)
-            found.append(Listed(f"{NAMES.packed}{factor.number}", keys))
+            found.append(ValueList(f"{NAMES.packed}{factor.number}", keys))
         return found
 
     def _sparse_items(self) -> list[Key]:

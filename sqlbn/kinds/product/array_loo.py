@@ -133,7 +133,7 @@ class ArrayLoo:
         self._w = np.concatenate([f[1] for f in found]) if encoded.weighted else None
         # The rows of a sample come after those that are counted.
         n = len(self._y)
-        self._judged = range(n - len(found[-1][0][-1]), n)
+        self._left_out = range(n - len(found[-1][0][-1]), n)
         self._counted = range(len(found[0][0][-1]))
         self._importance = encoded.importance
         self._class_counts = np.asarray(class_counts, float)
@@ -151,10 +151,10 @@ class ArrayLoo:
         """
         sums = ArrayLosses(self._losses, len(ks), len(self._order) + 1, self._n_classes)
         width = self._n_classes * max(len(self._order), 1)
-        blocks = in_blocks(self._judged, max(1, self.limits.loo_array_estimates // width))
+        blocks = in_blocks(self._left_out, max(1, self.limits.loo_array_estimates // width))
         done = 0
         for block in blocks:
-            part = Part.of(block, self._y, self._w, self._importance)
+            part = RowBlock.of(block, self._y, self._w, self._importance)
             levels: dict[int, Level] = {}
             for at, k in enumerate(ks):
                 self._losses_at(k, at, part, levels, sums)
@@ -169,7 +169,7 @@ class ArrayLoo:
         return sums.losses(len(ks))
 
     def _losses_at(
-        self, k: int, at: int, part: Part, levels: dict[int, Level], sums: ArrayLosses
+        self, k: int, at: int, part: RowBlock, levels: dict[int, Level], sums: ArrayLosses
     ) -> None:
         logs = self._prior_logs(part)
         if not self._only_whole or not self._order:
@@ -180,7 +180,7 @@ class ArrayLoo:
             if not self._only_whole or place == len(self._order):
                 sums.add(at, place, logs, part.y, part.w)
 
-    def _prior_logs(self, part: Part) -> Array:
+    def _prior_logs(self, part: RowBlock) -> Array:
         estimate = self._smoothing.of(self._n_classes)
         logs = np.broadcast_to(
             np.log(estimate.above(self._class_counts)), part.shape(self._n_classes)
@@ -188,7 +188,7 @@ class ArrayLoo:
         own = estimate.above(np.maximum(self._class_counts[part.y] - part.out, 0.0))
         return part.against_own(logs.copy(), np.log(own))
 
-    def _level(self, position: int, depth: int, part: Part, levels: dict[int, Level]) -> Level:
+    def _level(self, position: int, depth: int, part: RowBlock, levels: dict[int, Level]) -> Level:
         """The estimates of an attribute with its first parents; those with fewer come first."""
         known = levels.get(position)
         if known is None:
@@ -198,7 +198,7 @@ class ArrayLoo:
         levels[position] = known
         return known
 
-    def _deeper(self, position: int, part: Part, before: Level | None) -> Level:
+    def _deeper(self, position: int, part: RowBlock, before: Level | None) -> Level:
         depth = 0 if before is None else before.depth + 1
         cells = self._cells_at(position, depth)
         estimate = self._smoothing.of(self._cards[position])
@@ -279,7 +279,7 @@ class Cells:
 
 
 @dataclass(frozen=True)
-class Part:
+class RowBlock:
     """Some rows: their classes, weights, and what leaving one out takes from its class."""
 
     rows: Array
@@ -288,11 +288,11 @@ class Part:
     out: Array | float
 
     @staticmethod
-    def of(rows: Sequence[int], y: Array, w: Array | None, importance: bool) -> Part:
+    def of(rows: Sequence[int], y: Array, w: Array | None, importance: bool) -> RowBlock:
         """Some of all rows."""
         at = np.arange(rows[0], rows[-1] + 1)
         weights = None if w is None else w[at]
-        return Part(at, y[at], weights, 1.0 if weights is None or not importance else weights)
+        return RowBlock(at, y[at], weights, 1.0 if weights is None or not importance else weights)
 
     def shape(self, n_classes: int) -> tuple[int, int]:
         """A number for every row and class."""
