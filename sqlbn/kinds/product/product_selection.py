@@ -71,15 +71,13 @@ def _passes(
 ) -> LeaveOneOut | ArrayLoo:
     """Leave-one-out by queries, or in arrays where the classes are too many for them."""
     encoded = counts.encoded
-    session, left_out = counts.workspace.session, rows or encoded
-    if needs_arrays(session, left_out):
+    session, used = counts.workspace.session, rows or encoded
+    if needs_arrays(session, used):
         families = counts.families
         return ArrayLoo(
             session, encoded, families, order, class_counts, smoothing, losses, rows, only_whole
         )
-    return LeaveOneOut(
-        counts, order, class_counts, smoothing, losses, left_out.relation, only_whole
-    )
+    return LeaveOneOut(counts, order, class_counts, smoothing, losses, used.relation, only_whole)
 
 
 def _warn_of_time(rows: Encoded, ks: Sequence[int]) -> None:
