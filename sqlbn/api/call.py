@@ -17,10 +17,10 @@ from sqlbn.engines.model_database import interrupt_engines as interrupt_engines
 from sqlbn.engines.progress import ConsoleProgress, Progress
 from sqlbn.engines.scratch import sweep as sweep
 from sqlbn.engines.session import start_session
-from sqlbn.errors import OptionError, opt
+from sqlbn.errors import OptionError, command, opt
 from sqlbn.learners import Learner
 from sqlbn.learners.fit_options import ROWS, FitOptions, fit_options
-from sqlbn.learners.registry import learner_options
+from sqlbn.learners.registry import learner_options as learner_options
 from sqlbn.options.catalogue import FitKeywords, SettingKeywords, names_of
 from sqlbn.options.lists import pairs_in
 from sqlbn.options.option import unknown
@@ -89,6 +89,8 @@ def options_like(
     options: Mapping[str, Any],
 ) -> tuple[Settings, FitOptions, Pattern]:
     """Settings and options of a fit that follows another model."""
+    if not hasattr(like, "spec"):
+        raise OptionError(f"give a model, such as that of {command('load')}", like=like)
     spec = like.spec
     if target != spec.target.name:
         raise OptionError(

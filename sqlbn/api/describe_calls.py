@@ -19,7 +19,7 @@ from sqlbn.options.option import unknown
 from sqlbn.report.sql_text import Step, fit_steps, predict_statement
 from sqlbn.search.bounds import given_rule
 from sqlbn.store import open_store
-from sqlbn.store.meta import decoded_meta, meta_problem
+from sqlbn.store.meta import UNREGISTERED, decoded_meta, meta_problem
 
 if TYPE_CHECKING:
     from sqlbn.learners import Learner
@@ -37,7 +37,8 @@ def models(store: str | Path) -> dict[str, dict[str, Any]]:
         metas = open_store(store).metas(session)
     found = {name: decoded_meta(meta) for name, meta in metas.items()}
     for name, meta in metas.items():
-        if problem := meta_problem(meta):
+        problem = meta_problem(meta)
+        if problem and not problem.endswith(UNREGISTERED):
             found[name]["damaged"] = problem
     return found
 

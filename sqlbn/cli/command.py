@@ -43,6 +43,8 @@ _MODULES = {
     "sql_commands": ("sql fit", "sql predict"),
     "help_command": ("help",),
 }
+# The library's error of a wrong use, which it does not name.
+_USAGE: Any = typer.BadParameter.__mro__[1]
 _ARGUMENTS, _OTHER = "Arguments", "Other"
 _TALK = ("quiet", "traceback")
 
@@ -62,6 +64,7 @@ def _made(name: str, added: frozenset[str]) -> Any:
     )
     command = typer.main.get_command(app)
     command.name = name.split()[-1]
+    command.full_name = name  # type: ignore[attr-defined]
     return command
 
 
@@ -97,6 +100,15 @@ def _called(name: str, function: Callable[..., None]) -> Callable[..., None]:
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in parameters}
     return called
+
+
+def _loads_more() -> bool:
+    """Load the learners, each of which may bring options; whether one did."""
+    from sqlbn.api.call import learner_options
+
+    before = len(ADDED)
+    learner_options()
+    return len(ADDED) > before
 
 
 def _sweep() -> None:
@@ -162,6 +174,19 @@ def _word_type(option: Option) -> Any:
 
 class _Command(typer.core.TyperCommand):
     """A command whose help has its options in groups, and an example."""
+
+    full_name = ""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The words of a command; what is unknown may be an option of a learner not yet loaded."""
+        try:
+            return super().parse_args(ctx, list(args))
+        except _USAGE as error:
+            if type(error).__name__ != "NoSuchOption" or not _loads_more():
+                raise
+        ctx.command = made(self.full_name)
+        found: list[str] = ctx.command.parse_args(ctx, args)
+        return found
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then every group under its name."""

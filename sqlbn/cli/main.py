@@ -88,7 +88,8 @@ def _clean_usage() -> Iterator[None]:
     try:
         yield
     except _USAGE as error:
-        error.message = printable(error.message)
+        if type(error).__name__ != "NoArgsIsHelpError":  # whose message is the help, in lines
+            error.message = printable(error.message)
         raise
 
 

@@ -6,7 +6,8 @@
 
         def __init__(self, depth: Annotated[int, "how many attributes are used"] = 1) -> None: …
 
-makes `fit(…, learner="stump", depth=2)` and `--learner stump --depth 2` work.
+makes `fit(…, learner="stump", depth=2)` work, and in the program of the same process
+`--learner stump --depth 2`. Modules in this folder are loaded, and so registered, by themselves.
 """
 
 from __future__ import annotations

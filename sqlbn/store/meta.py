@@ -18,6 +18,7 @@ from sqlbn.encoding.preparing import Prepared
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.value_types import plain_type
 from sqlbn.engines.workspace import Workspace
+from sqlbn.errors import StoreError
 from sqlbn.kinds.estimates import Backoff, Estimate, Missing, Unseen
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.options.catalogue import WEIGHT_KINDS
@@ -29,6 +30,9 @@ from sqlbn.store.damage import check_columns, refuse
 # 3: categories may share a code, as groups.
 # 4: tables may have nothing to say of unseen values.
 FORMAT = 4
+
+# What a model is that is whole, but of a learner of somebody else's.
+UNREGISTERED = ", a learner that is not registered here"
 
 # -- values ------------------------------------------------------------------------------------
 
@@ -128,7 +132,7 @@ def meta_problem(meta: Mapping[str, str | None]) -> str:
         if value is None:
             return f"meta.{name} is NULL"
         if name in _VALUES and not _CHECKS[_VALUES[name]](value):
-            return f"meta.{name} is {_shortened(value)}"
+            return f"meta.{name} is {_shortened(value)}{UNREGISTERED if name == 'learner' else ''}"
     return ""
 
 
@@ -142,6 +146,8 @@ def read_meta(workspace: Workspace) -> dict[str, str]:
     found = {str(key): value for key, value in workspace.read("meta", "key", "value")}
     # Of a later format nothing else is known.
     problem = "" if is_later(found) else meta_problem(found)
+    if problem.endswith(UNREGISTERED):
+        raise StoreError(f"{workspace.label}: {problem}; import the module that registers it")
     if problem:
         refuse(workspace.label, problem)
     return found

@@ -40,7 +40,7 @@ STRUCTURE = {"structure", "options", "errors", "text"}
 def rooms(package: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(package.rglob("*.py")):
         room = path.relative_to(package).with_suffix("").parts[0]
-        if room != "__init__":
+        if room not in ("__init__", "__main__"):
             yield room, path
 
 
