@@ -18,7 +18,6 @@ from sqlbn.encoding.preparing import Prepared
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.value_types import plain_type
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import StoreError
 from sqlbn.kinds.estimates import Backoff, Estimate, Missing, Unseen
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.options.catalogue import WEIGHT_KINDS
@@ -32,7 +31,7 @@ from sqlbn.store.damage import check_columns, refuse
 FORMAT = 4
 
 # What a model is that is whole, but of a learner of somebody else's.
-UNREGISTERED = ", a learner that is not registered here"
+UNREGISTERED = ", unless that is a learner of your own: then import the module that registers it"
 
 # -- values ------------------------------------------------------------------------------------
 
@@ -146,8 +145,6 @@ def read_meta(workspace: Workspace) -> dict[str, str]:
     found = {str(key): value for key, value in workspace.read("meta", "key", "value")}
     # Of a later format nothing else is known.
     problem = "" if is_later(found) else meta_problem(found)
-    if problem.endswith(UNREGISTERED):
-        raise StoreError(f"{workspace.label}: {problem}; import the module that registers it")
     if problem:
         refuse(workspace.label, problem)
     return found
