@@ -22,7 +22,7 @@ from sqlbn.errors import (
     opt,
 )
 from sqlbn.schema import REQUIRED
-from sqlbn.store.condition import check_file, explained, is_busy
+from sqlbn.store.condition import HEADERS, check_file, check_whole_blocks, explained, is_busy
 from sqlbn.store.damage import model_label
 from sqlbn.store.spec import ModelSpec
 from sqlbn.store.sql_objects import (
@@ -34,8 +34,6 @@ from sqlbn.store.sql_objects import (
     write_face,
 )
 
-# A DuckDB file begins with three headers of 4 KB; a shorter one is none yet.
-_HEADERS = 3 * 4096
 _RESERVED_NAMES = {"main", "information_schema", "pg_catalog", "temp", "system"}
 
 # Where a wait is said.
@@ -69,6 +67,8 @@ class StoreFile:
             # Another process may have made the file while this one waited for it.
             new = new and not file.schemas()
             try:
+                if write and not new:
+                    check_whole_blocks(self.path)
                 yield file
             except BaseException:
                 with suppress(SqlbnError):
@@ -119,7 +119,7 @@ class StoreFile:
 
     def _refused(self, error: SqlbnError, write: bool, new: bool) -> SqlbnError:
         """The error of a file that cannot be opened at all."""
-        if new and self._size() < _HEADERS:
+        if new and self._size() < HEADERS:
             self.path.unlink(missing_ok=True)  # what the engine began, on a full disk
         told = explained(self.path, error, write)
         if told is error:

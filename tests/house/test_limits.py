@@ -32,7 +32,7 @@ REASONS = {
         exporting/script._PREFIX_BYTES kinds/average/average_loo_tables.NO_COUNT
         kinds/average/superparents._NO_CODE networks/following._NO_LIMIT
         networks/inference._MOST_AXES networks/random_networks.CHUNK options/user_values._MOST
-        store/duckdb_file._HEADERS store/history._PLACE store/history._PLACES store/history._SAMPLE
+        store/condition.HEADERS store/history._PLACE store/history._PLACES store/history._SAMPLE
         store/meta.FORMAT""",
     "the usual value of an option": """
         encoding/learn_codebooks.DEFAULT_BINS learners/ande.MIN_COUNT search/bounds.BLOCK
