@@ -117,13 +117,15 @@ def _encoded(
                 encoded,
                 prepared,
                 learner,
-                options.smoothing,
+                options.rules,
                 progress,
                 shape,
                 options.loocv_sample,
                 options.structure_sample,
                 options.rule,
                 is_trial,
+                options.smoothings,
+                options.weightings,
             )
         )
     finally:

@@ -227,8 +227,44 @@ TABLES: tuple[Table, ...] = (
             Column("n_attributes", "USMALLINT", "the first attributes by rank", checked=False),
             Column("loss", "VARCHAR", "name of the loss", checked=False),
             Column("value", "DOUBLE", "leave-one-out loss", checked=False),
+            Column(
+                "smoothing",
+                "VARCHAR",
+                "backoff or hierarchical; NULL: ande",
+                nullable=True,
+                checked=False,
+            ),
         ),
         writers="skdb, and ande with `--select`",
+    ),
+    Table(
+        "strengths",
+        "hierarchical smoothing: how much each level of an attribute's chain is pulled upwards",
+        (
+            _ATTRIBUTE,
+            Column("level", "USMALLINT", "number of parents of the level, from 1 on"),
+            Column("strength", "DOUBLE", "rows of the level above that are mixed into it"),
+        ),
+        writers="products with `--smoothing hierarchical`",
+    ),
+    Table(
+        "weights",
+        "exponents of the levels of an attribute's chain, fitted on rows left out",
+        (
+            _ATTRIBUTE,
+            Column("level", "USMALLINT", "number of parents of the level, from 0 on"),
+            Column("weight", "DOUBLE", "exponent of its probability"),
+        ),
+        writers="products with `--weights`",
+    ),
+    Table(
+        "class_shifts",
+        "what is added to ln P(class) beside the weights",
+        (
+            Column("class", "VARCHAR", "the class as text"),
+            Column("shift", "DOUBLE", "added to the logarithm of its prior"),
+        ),
+        writers="products with `--weights`",
     ),
     Table(
         "superparents",
@@ -446,7 +482,7 @@ TABLES: tuple[Table, ...] = (
 # What the value of a meta key must be; of other keys anything is taken.
 Value = Literal[
     "text", "whole", "bits", "number", "above 0", "object", "list", "type", "boolean",
-    "learner", "backoff", "estimate", "missing", "unseen", "weight_kind",
+    "learner", "backoff", "estimate", "missing", "unseen", "smoothing", "weightings", "weight_kind",
 ]  # fmt: skip
 
 
@@ -477,6 +513,9 @@ META: tuple[MetaKey, ...] = (
     MetaKey("estimate", "estimate", "`--estimate`"),
     MetaKey("missing", "missing", "`--missing`"),
     MetaKey("unseen", "unseen", "`--unseen`"),
+    MetaKey("smoothing", "smoothing", "`--smoothing`, as it was chosen"),
+    MetaKey("weights", "weightings", "`--weights`, as it was chosen"),
+    MetaKey("weights_losses", "object", "losses on rows that the weights were not fitted on"),
     MetaKey("weight", "text", "column of weights; empty: none", required=True),
     MetaKey("weight_bits", "bits", "binary digits behind the point that weights have"),
     MetaKey("weight_kind", "weight_kind", "`--weight-kind`"),

@@ -168,6 +168,31 @@ class FamilyCounts:
         counts[found["k"].astype(np.int64)] = found["n"].astype(float)
         return counts.reshape(radices)
 
+    def seen_cells(self, position: int) -> tuple[list[Array], Array]:
+        """The cells that were seen, in the order of their keys: codes by axis, counts by class."""
+        kept = self._arrays.get(position)
+        if kept is not None:
+            flat = kept.reshape(-1, self.n_classes)
+            seen = np.flatnonzero(flat.any(axis=1))
+            return list(np.unravel_index(seen, kept.shape[:-1])), flat[seen].astype(float)
+        family, codes = self.families[position], self.codes(position)
+        found = self.workspace.session.arrays(
+            render(
+                "count/seen_cells",
+                codes=[codes[v] for v in family],
+                y=codes[self.encoded.class_variable],
+                counts=self.table,
+                position=position,
+            )
+        )
+        axes = [np.asarray(found[f"c{axis}"]) for axis in range(len(family))]
+        is_new = np.ones(len(axes[0]), bool)
+        if len(is_new):
+            is_new[1:] = np.any([axis[1:] != axis[:-1] for axis in axes], axis=0)
+        n = np.zeros((int(is_new.sum()), self.n_classes))
+        n[np.cumsum(is_new) - 1, found["y"]] = found["n"].astype(float)
+        return [axis[is_new] for axis in axes], n
+
     def codes(self, position: int) -> dict[int, str]:
         """For each variable of a family, its code out of the stored key."""
         radices = self.radices(position)

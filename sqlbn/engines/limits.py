@@ -215,6 +215,18 @@ class Limits:
     # against 5.9 s).
     loo_dense_values: int = 1 << 21
     loo_dense_values_least: int = 1 << 15
+    # Cells of one level that the strength of hierarchical smoothing is found from: it is one
+    # number, and more cells cost as much again as counting them.
+    strength_cells: int = 200_000
+    # Rows that the weights of attributes and levels are fitted on: there are few weights. What each
+    # level says of each class of a row is held at once: so many numbers, and a share of memory.
+    weight_rows: int = 100_000
+    # Fewer rows than this say too little to choose anything by.
+    choice_rows: int = 50
+    weight_values: int = 1 << 24
+    weight_share: float = 0.05
+    # How strongly weights are pulled towards the plain product: as so many rows would.
+    weight_pull: float = 2.0
     loo_dense_cells_per_row: int = 4
     # Past this share of the memory limit the tables of one k' go to scratch files.
     loo_tables_share: float = 0.2

@@ -1,6 +1,6 @@
 """A model as one JSON document: all that a program needs to score rows, without a database.
 
-`format` is "sqlbn-model", `version` 2. A row becomes codes, codes become log scores, one a class,
+`format` is "sqlbn-model", `version` 3. A row becomes codes, codes become log scores, one a class,
 and the probabilities are exp(score) / sum(exp(scores)); scores within `tie` of the highest go to
 the first of them.
 
@@ -15,7 +15,8 @@ key = key * radix + code. `l_0, l_1, …` are a table's columns of classes.
 
 `kind` says what `scores` holds:
 - "product": start from each class's `log_prior`; from every one of `chains` add the row of the
-  first table that has the key. A table with `silent` has none where the code of that attribute is
+  first table that has the key; a table before it with `adds` that has its key is added, too, and
+  does not end the search. A table with `silent` has none where the code of that attribute is
   among `codes`.
 - "average": `implied` first: where the code of `attribute` has a row, codes that equal those in
   its columns `i_<position>` become `radices[position] - 1` (all by the codes before). Each of
@@ -43,7 +44,7 @@ from sqlbn.exporting.script import listed_categories
 from sqlbn.kinds.losses import TIE
 from sqlbn.store.spec import ModelSpec
 
-VERSION = 2
+VERSION = 3
 
 
 def document_pieces(workspace: Workspace, spec: ModelSpec) -> Iterator[str]:

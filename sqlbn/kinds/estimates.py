@@ -1,6 +1,7 @@
 """Every estimate of a probability from counts, with its leave-one-out form: in arrays and in SQL.
 
-`MEstimate` is the formula; `Smoothing` the rules around it: back-off, missing and unseen values.
+`MEstimate` is the formula; `Smoothing` the rules around it: back-off or hierarchical smoothing,
+missing and unseen values; a `Chain` says how the levels of one attribute are put together.
 Tables of probabilities are made by `log_factor` and `term_estimate`, those of leave-one-out by
 `loo_ratios` and `importance_columns`; large ones by templates that get the same `MEstimate`.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -19,6 +20,7 @@ from sqlbn.engines.sql import literal
 from sqlbn.options.catalogue import checked
 
 Backoff = Literal["cell", "parents", "parents-both", "none"]
+Rule = Literal["backoff", "hierarchical"]
 Estimate = Literal["m", "laplace"]
 Missing = Literal["value", "ignore"]
 Unseen = Literal["neutral", "smoothed"]
@@ -124,6 +126,8 @@ class Smoothing:
     missing value is none: it is not counted, and what contains it at prediction is left out. With
     `unseen` neutral a value that no training row has is left out too: it says nothing of the
     class. Smoothed, it is a value with a count of 0, which multiplies the odds of a rare class.
+    With the `rule` hierarchical every level of an attribute's chain is mixed with the level above,
+    by a strength of its own (`Chain`): a combination that was never seen gets the level above.
     """
 
     m: float = 1.0
@@ -131,6 +135,7 @@ class Smoothing:
     estimate: Estimate = "m"
     missing: Missing = "value"
     unseen: Unseen = "neutral"
+    rule: Rule = "backoff"
 
     @staticmethod
     def of_meta(meta: Mapping[str, str]) -> Smoothing:
@@ -141,7 +146,17 @@ class Smoothing:
             checked_estimate(meta.get("estimate", "m")),
             checked_missing(meta.get("missing", "value")),
             checked_unseen(meta.get("unseen", "smoothed")),
+            "hierarchical" if meta.get("smoothing") == "hierarchical" else "backoff",
         )
+
+    @property
+    def is_hierarchical(self) -> bool:
+        """Whether a level with more parents is pulled towards the one with fewer."""
+        return self.rule == "hierarchical"
+
+    def ruled(self, rule: Rule) -> Smoothing:
+        """The same by another rule; where levels are mixed, there is no back-off to choose."""
+        return replace(self, rule=rule, backoff="cell" if rule == "hierarchical" else self.backoff)
 
     @property
     def ignores(self) -> bool:
@@ -226,6 +241,43 @@ class Smoothing:
         return n_codes - (self.ignores and missing is not None)
 
 
+@dataclass(frozen=True)
+class Chain:
+    """How the levels of one attribute's chain, P(x | first l parents, y), are put together.
+
+    `strengths` are those of the levels 1, 2, … of hierarchical smoothing: so many rows of the level
+    above are mixed into each. `weights` are exponents of the levels 0, 1, …; without them the
+    deepest level counts, in full.
+    """
+
+    strengths: tuple[float, ...] = ()
+    weights: tuple[float, ...] | None = None
+
+    def cut(self, level: int) -> Chain:
+        """The chain up to a level, which also stands for those below it."""
+        if self.weights is None:
+            return Chain(self.strengths[:level])
+        return Chain(self.strengths[:level], (*self.weights[:level], self.weight_from(level)))
+
+    def weight_from(self, level: int) -> float:
+        """What the levels from this one on count together."""
+        return math.fsum(self.weights[level:]) if self.weights is not None else 1.0
+
+
+PLAIN = Chain()
+
+
+def mixed(n: Any, t: Any, strength: float, above: Any) -> Any:
+    """A level of hierarchical smoothing: n of t rows, and `strength` rows of the level above."""
+    return (n + strength * above) / (t + strength)
+
+
+def mixed_sql(n: str, t: str, strength: float, above: str) -> str:
+    """The same in SQL."""
+    s = literal(strength)
+    return f"({n} + {s} * {above}) / ({t} + {s})"
+
+
 def checked_backoff(name: str) -> Backoff:
     """The rule of back-off of that name, or an error that lists them; `none` is not a choice."""
     return cast(Backoff, checked("backoff", name))
@@ -258,7 +310,12 @@ def log_prior(class_counts: Sequence[float], smoothing: Smoothing) -> list[float
     return [float(p) for p in np.log(prior)]
 
 
-def log_factor(counts: Array, smoothing: Smoothing, ignored: Sequence[Sequence[int]] = ()) -> Array:
+def log_factor(
+    counts: Array,
+    smoothing: Smoothing,
+    ignored: Sequence[Sequence[int]] = (),
+    chain: Chain = PLAIN,
+) -> Array:
     """ln P(x | parents, y) for every combination of codes, unseen ones included.
 
     Axes of `counts`: value, parents in their order, class. In the result every axis but the last
@@ -266,32 +323,52 @@ def log_factor(counts: Array, smoothing: Smoothing, ignored: Sequence[Sequence[i
     `cell` stops where the value was not seen with the parents' values, `parents` where these were
     not seen together; `none` is without. `ignored` has for each axis but the last the codes that
     are no values, which may need yet another slot: they are not counted, and where x is one of
-    them (without back-off: where any is) the logarithm is 0.
+    them (without back-off: where any is) the logarithm is 0. With weights in the `chain` the
+    logarithms of all levels are added up.
     """
     if smoothing.backoff == "none":
         bare = term_estimate(counts, smoothing, ignored)
-        found: Array = np.log(np.where(bare > 0, bare, 1.0))
+        found: Array = np.log(np.where(bare > 0, bare, 1.0)) * chain.weight_from(0)
         return found
     ignored = ignored or [()] * (counts.ndim - 1)
-    estimate = smoothing.of(_n_values(counts, ignored))
     padded = _padded(counts, ignored)
-    if not estimate.share:
+    if not smoothing.of(_n_values(counts, ignored)).share:
         return np.zeros_like(padded)
-    result = None
+    levels = _level_estimates(counts, padded, smoothing, ignored, chain)
+    if chain.weights is None:
+        return np.log(levels[-1])
+    logs = np.zeros_like(padded)
+    for weight, level in zip(chain.weights, levels, strict=True):
+        if weight:
+            between = (1,) * (padded.ndim - level.ndim)
+            logs += weight * np.log(level.reshape(*level.shape[:-1], *between, level.shape[-1]))
+    return logs
+
+
+def _level_estimates(
+    counts: Array,
+    padded: Array,
+    smoothing: Smoothing,
+    ignored: Sequence[Sequence[int]],
+    chain: Chain,
+) -> list[Array]:
+    """P(x | first parents, y) with no parents, one, two, …; 1 where x is no value."""
+    estimate = smoothing.of(_n_values(counts, ignored))
+    levels: list[Array] = []
     for level in range(counts.ndim - 1):
         cells = padded.sum(axis=tuple(range(1 + level, padded.ndim - 1)))
         _overwrite(cells, ignored[: level + 1], 0.0)
         parents = cells.sum(axis=0, keepdims=True)
-        estimates = estimate.of(cells, parents)
-        if result is None:
-            result = estimates
+        if not level:
+            found = estimate.of(cells, parents)
+        elif smoothing.is_hierarchical:
+            found = mixed(cells, parents, chain.strengths[level - 1], levels[-1][..., None, :])
         else:
             usable = smoothing.evidence(cells, parents).sum(axis=-1, keepdims=True) > 0
-            result = np.where(usable, estimates, result[..., None, :])
-    assert result is not None
-    _overwrite(result, ignored[:1], 1.0)
-    logs: Array = np.log(result)
-    return logs
+            found = np.where(usable, estimate.of(cells, parents), levels[-1][..., None, :])
+        _overwrite(found, ignored[:1], 1.0)
+        levels.append(found)
+    return levels
 
 
 def term_estimate(
@@ -348,24 +425,35 @@ def slot_classes(n_classes: int, rotated: bool) -> Array:
     return found
 
 
-def loo_ratios(counts: Array, smoothing: Smoothing, rotated: bool, w: Array | float = 1.0) -> Array:
+def loo_ratios(
+    counts: Array,
+    smoothing: Smoothing,
+    rotated: bool,
+    w: Array | float = 1.0,
+    strengths: Sequence[float] = (),
+) -> Array:
     """P'(x | pa, class of slot) / P'(x | pa, y) for every cell (x, parents, y), slots last.
 
     `counts` has axes value, parents in order, class. P' are the estimates without a row of weight
     `w` (of each cell, or one number) in class y, with back-off to fewer parents where nothing of
-    the value would be left, or nothing with the parents' values. Where unseen values are neutral,
-    one that no other row has says nothing of the class.
+    the value would be left, or nothing with the parents' values; or with levels mixed by
+    `strengths`. Where unseen values are neutral, one that no other row has says nothing of the
+    class.
     """
     n_classes = counts.shape[-1]
     estimate, classes = smoothing.of(counts.shape[0]), slot_classes(n_classes, rotated)
     best: Array | None = None
+    all_in, own = np.zeros(()), np.zeros(())
     for level in range(counts.ndim - 1):
-        deeper = tuple(range(1 + level, counts.ndim - 1))
-        cells = counts.sum(axis=deeper, keepdims=True).astype(float)
-        parents = cells.sum(axis=0, keepdims=True)
-        own = estimate.left_out(cells, parents, w)
-        ratios = estimate.of(cells, parents)[..., classes] / own[..., None]
-        if best is not None:
+        cells, parents = _level_counts(counts, level)
+        if level and smoothing.is_hierarchical:
+            s = strengths[level - 1]
+            all_in = mixed(cells, parents, s, all_in)
+            own = mixed(np.maximum(cells - w, 0.0), np.maximum(parents - w, 0.0), s, own)
+        else:
+            all_in, own = estimate.of(cells, parents), estimate.left_out(cells, parents, w)
+        ratios = all_in[..., classes] / own[..., None]
+        if best is not None and not smoothing.is_hierarchical:
             seen = smoothing.evidence_left_out(cells, parents).sum(axis=-1, keepdims=True)
             ratios = np.where((seen - w > 0)[..., None], ratios, best)
         best = ratios
@@ -375,6 +463,13 @@ def loo_ratios(counts: Array, smoothing: Smoothing, rotated: bool, w: Array | fl
     best[..., classes == np.arange(n_classes)[:, None]] = 1.0
     best[counts == 0] = 1.0  # keys that no row has
     return best
+
+
+def _level_counts(counts: Array, level: int) -> tuple[Array, Array]:
+    """Counts of the cells of a level, and of the parents' values, along the axes of all."""
+    deeper = tuple(range(1 + level, counts.ndim - 1))
+    cells: Array = counts.sum(axis=deeper, keepdims=True).astype(float)
+    return cells, cells.sum(axis=0, keepdims=True)
 
 
 def _totals(counts: Array) -> Array:
@@ -415,6 +510,51 @@ def ratio_sql(
     # chunk of rows and computed in the next: so a zero is added.
     last = f"{table}.r_{j} + ({row}.w - {table}.alone)"
     return f"CASE {own}WHEN {row}.w < {table}.alone THEN {changed} ELSE {last} END"
+
+
+def mixed_importance_columns(
+    counts: Array, smoothing: Smoothing, rotated: bool, strengths: Sequence[float]
+) -> dict[str, Array]:
+    """The columns that `mixed_ratio_sql` reads, of every cell (x, parents, y)."""
+    found: dict[str, Array] = {"everywhere": _totals(counts).astype(float)}
+    all_in = np.zeros(())
+    for level in range(counts.ndim - 1):
+        cells, parents = _level_counts(counts, level)
+        found |= {f"n_{level}": cells, f"t_{level}": parents}
+        if level:
+            all_in = mixed(cells, parents, strengths[level - 1], all_in)
+        else:
+            all_in = smoothing.of(counts.shape[0]).of(cells, parents)
+    others = all_in[..., slot_classes(counts.shape[-1], rotated)]
+    found |= {f"q_{j}": others[..., i] for i, j in enumerate(slots_of(counts.shape[-1], rotated))}
+    return {
+        name: np.ascontiguousarray(np.broadcast_to(values, counts.shape)).reshape(-1)
+        for name, values in found.items()
+    }
+
+
+def mixed_ratio_sql(
+    smoothing: Smoothing,
+    estimate: MEstimate,
+    strengths: Sequence[float],
+    table: str,
+    row: str,
+    j: int,
+    rotated: bool,
+) -> str:
+    """The ratio of a slot where levels are mixed and a row's weight w is taken out of them all."""
+    left = [
+        [f"greatest({table}.{c}_{level} - {row}.w, 0)" for c in "nt"]
+        for level in range(len(strengths) + 1)
+    ]
+    own = f"({estimate.sql(*left[0])})"
+    for s, (n, t) in zip(strengths, left[1:], strict=True):
+        own = f"({mixed_sql(n, t, s, own)})"
+    cases = [] if rotated else [f"WHEN {row}.y = {j} THEN 1e0"]
+    if smoothing.is_neutral:
+        cases.append(f"WHEN {row}.w >= {table}.everywhere THEN 1e0")
+    changed = f"{table}.q_{j} / {own}"
+    return f"CASE {' '.join(cases)} ELSE {changed} END" if cases else changed
 
 
 def prior_columns(

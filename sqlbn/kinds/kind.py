@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from sqlbn.counts.counter import block_statement
 from sqlbn.counts.cover import Block, Family
@@ -36,6 +36,8 @@ from sqlbn.structure.shape import Score, Select, Shape, Structure
 if TYPE_CHECKING:
     from sqlbn.kinds.compiler import Scorer
 
+# What of a product gets weights.
+Weighting = Literal["none", "attributes", "levels"]
 # A statement with its title.
 Titled = tuple[str, str]
 Covered = Callable[[Family], bool]
@@ -99,7 +101,8 @@ class Job:
 
     The samples are those of leave-one-out and of the structure (None: all rows), `rule` says when
     a decision of the structure counts as made (None: all rows are counted). Of a trial only the
-    loss matters.
+    loss matters. `smoothings` are those among which leave-one-out chooses, `weightings` what of a
+    product may get weights.
     """
 
     workspace: Workspace
@@ -113,6 +116,8 @@ class Job:
     structure_sample: int | None = None
     rule: Rule | None = None
     is_trial: bool = False
+    smoothings: tuple[Smoothing, ...] = ()
+    weightings: tuple[Weighting, ...] = ("none",)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -192,7 +197,10 @@ class Kind(ABC):
     @property
     @abstractmethod
     def options(self) -> frozenset[str]:
-        """Of the options loocv_sample, structure_sample, bound, backoff, weight those it uses."""
+        """What it uses of the options that are not every kind's.
+
+        These are loocv_sample, structure_sample, bound, backoff, weight, smoothing, weights.
+        """
 
     @abstractmethod
     def has_loo(self, smoothing: Smoothing) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,16 +12,10 @@ from sqlbn.engines.sql import literal
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.kind import Selection
 from sqlbn.kinds.losses import Loss
+from sqlbn.structure.information import DECIMALS
 from sqlbn.structure.shape import Choice, choose
 
 Surfaces = dict[Loss, npt.NDArray[np.float64]]
-
-
-def write_and_choose(workspace: Workspace, surfaces: Surfaces, selection: Selection) -> Choice:
-    """Keep the surfaces as a table, and choose from that of the loss."""
-    surface = surfaces[selection.loss]
-    write_loocv(workspace, surfaces, selection.ks[: len(surface)])
-    return best_of(surfaces, selection)
 
 
 def best_of(surfaces: Surfaces, selection: Selection) -> Choice:
@@ -31,23 +25,37 @@ def best_of(surfaces: Surfaces, selection: Selection) -> Choice:
     return choose(surface, ks, selection.select, selection.loss == "mcc")
 
 
-def write_loocv(workspace: Workspace, surfaces: Surfaces, ks: Sequence[int]) -> None:
-    """The workspace's `loocv`: the whole surface, one row a cell and loss."""
+def best_value(surfaces: Surfaces, selection: Selection) -> float:
+    """Its loss, smaller is better, as it is compared."""
+    best = best_of(surfaces, selection)
+    value = float(surfaces[selection.loss][selection.ks.index(best.k), best.n_attributes])
+    return round(-value if selection.loss == "mcc" else value, DECIMALS)
+
+
+def write_loocv(
+    workspace: Workspace, found: Mapping[str | None, Surfaces], ks: Sequence[int]
+) -> None:
+    """The workspace's `loocv`: the whole surface of each smoothing, one row a cell and loss."""
     rows = [
-        (k, n, loss, float(values[at, n]))
+        (k, n, loss, float(values[at, n]), smoothing)
+        for smoothing, surfaces in found.items()
         for loss, values in surfaces.items()
-        for at, k in enumerate(ks)
+        for at, k in enumerate(ks[: len(values)])
         for n in range(values.shape[1])
     ]
     workspace.fill("loocv", rows)
 
 
-def chosen_loss(workspace: Workspace, loss: Loss, k: int, n_attributes: int) -> float:
+def chosen_loss(
+    workspace: Workspace, loss: Loss, k: int, n_attributes: int, smoothing: str | None = None
+) -> float:
     """The loss of the model that was chosen; others may have a smaller one where not all could be.
 
     With `select` k all attributes are kept, though fewer may do better.
     """
     cell = f"loss = {literal(loss)} AND k = {k} AND n_attributes = {n_attributes}"
+    if smoothing is not None:
+        cell += f" AND smoothing = {literal(smoothing)}"
     return float(workspace.read("loocv", "value", where=cell)[0][0])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from sqlbn.encoding.codebook import Codebook
@@ -17,7 +18,7 @@ def write_structure(
     info: Information,
     structure: Structure,
     selected: set[int],
-    weights: Sequence[float] | None = None,
+    weights: Sequence[Sequence[float]] | None = None,
 ) -> None:
     """The workspace's `attributes`, `parents` and `cmi`; without weights the used count in full."""
     rank = {attribute: place for place, attribute in enumerate(structure.order)}
@@ -34,7 +35,7 @@ def write_structure(
                 i in selected,
                 plain_type(b.sql_type),
                 b.missing,
-                float(i in selected) if weights is None else weights[i],
+                float(i in selected) if weights is None else math.fsum(weights[i]),
             )
             for i, b in enumerate(books)
         ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from sqlbn.data import Source
 from sqlbn.data.no_target import NO_CLASS
@@ -19,6 +19,9 @@ from sqlbn.encoding.learn_codebooks import (
 from sqlbn.encoding.profile import Choices
 from sqlbn.errors import OptionError, command, opt
 from sqlbn.kinds.estimates import (
+    Rule as Smooth,
+)
+from sqlbn.kinds.estimates import (
     Smoothing,
     Unseen,
     checked_backoff,
@@ -26,6 +29,7 @@ from sqlbn.kinds.estimates import (
     checked_missing,
     checked_unseen,
 )
+from sqlbn.kinds.kind import Weighting
 from sqlbn.learners.base import Learner, Smooths
 from sqlbn.learners.registry import (
     learner_options,
@@ -72,6 +76,8 @@ class FitOptions:
     block: int | None = None
     m: float = 1.0
     backoff: str = "cell"
+    smoothing: str | None = None
+    weights: str | None = None
     discretise: str | None = None
     encodings: tuple[str, ...] = ()
     bins: int | None = None
@@ -124,6 +130,33 @@ class FitOptions:
         if not backs_off and self.backoff != "cell":
             raise self._useless("backoff")
         self._check_smoothing(learner)
+        self._check_levels(learner)
+
+    def _check_levels(self, learner: Learner) -> None:
+        """Refuse mixed levels and weights where there is no product, or nothing to fit them by."""
+        for option in ("smoothing", "weights"):
+            asked = getattr(self, option)
+            if asked is None:
+                continue
+            if option not in learner.kind.options:
+                raise OptionError(
+                    f"{opt(option)} is for products (nb, tan, kdb, skdb, fan, networks), not for "
+                    f"the learner {self.learner}; {own_options(self.learner)}"
+                )
+            if asked not in ("none", "backoff", "hierarchical") and not (
+                learner.kind.has_loo(self.smoothings[-1]) and self.target != NO_CLASS
+            ):
+                raise OptionError(
+                    f"{opt(option, asked)} needs leave-one-out: a target, m-estimates, missing "
+                    "values as values, and back-off"
+                )
+        rules = self.smoothings[-1]
+        if self.backoff != "cell" and (rules.is_hierarchical or self.weightings != ("none",)):
+            chosen = "weights" if not rules.is_hierarchical else "smoothing"
+            raise OptionError(
+                f"{opt(chosen, getattr(self, chosen))} requires {opt('backoff', 'cell')}, "
+                f"not {self.backoff}"
+            )
 
     def _useless(self, option: str) -> OptionError:
         """The error for an option of all learners that does nothing for this one."""
@@ -136,7 +169,7 @@ class FitOptions:
         """Refuse what needs a class where there is none."""
         if learner.kind.needs_target:
             raise OptionError(f"the learner {self.learner} needs a target; give {opt('target')}")
-        if self.smoothing.is_neutral:
+        if self.rules.is_neutral:
             raise OptionError(
                 f"{opt('unseen', 'neutral')} is about a class; use smoothed without a target"
             )
@@ -178,7 +211,7 @@ class FitOptions:
         if self.method != AUTO:
             return
         candidates(self.encodings)
-        if not self.make_learner().kind.has_loo(self.smoothing):
+        if not self.make_learner().kind.has_loo(self.rules):
             raise OptionError(
                 f"{opt('discretise', 'auto')} needs leave-one-out: it goes with nb, tan, kdb, "
                 "skdb and ande, "
@@ -204,7 +237,7 @@ class FitOptions:
                     f"{opt(option)} is not for the learner {self.learner}; it goes with {takers}; "
                     f"{own_options(self.learner)}"
                 )
-        smoothing = self.smoothing
+        smoothing = self.rules
         if smoothing.estimate == "laplace" and self.m != 1.0:
             raise OptionError(
                 f"{opt('m', self.m)} does nothing with Laplace estimates; use "
@@ -238,11 +271,34 @@ class FitOptions:
         """Whether rows must be numbered: to draw from them, or to tell them apart."""
         asked = (self.loocv_sample, self.structure_sample, self.rule)
         by_kind = self.make_learner().kind.numbers_rows(with_loss=False)
-        return by_kind or any(x is not None for x in asked)
+        return by_kind or self.weightings != ("none",) or any(x is not None for x in asked)
 
     @cached_property
-    def smoothing(self) -> Smoothing:
-        """How counts become probabilities."""
+    def rules(self) -> Smoothing:
+        """How counts become probabilities, the first of those that are tried."""
+        return self.smoothings[0]
+
+    @cached_property
+    def smoothings(self) -> tuple[Smoothing, ...]:
+        """Among which leave-one-out chooses."""
+        if self.smoothing is None:
+            return (self._backed_off,)
+        asked: tuple[Smooth, ...] = (
+            ("backoff", "hierarchical")
+            if self.smoothing == AUTO
+            else (cast(Smooth, self.smoothing),)
+        )
+        return tuple(self._backed_off.ruled(rule) for rule in asked)
+
+    @cached_property
+    def weightings(self) -> tuple[Weighting, ...]:
+        """What of a product may get weights."""
+        if self.weights == AUTO:
+            return ("none", "attributes", "levels")
+        return (cast(Weighting, self.weights or "none"),)
+
+    @cached_property
+    def _backed_off(self) -> Smoothing:
         learner = self.make_learner()
         usual = learner.smooths or Smooths()
         return Smoothing(

@@ -19,7 +19,7 @@ from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import literal, render
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NetworkError, OptionError, SqlbnWarning, opt
-from sqlbn.kinds.estimates import log_factor
+from sqlbn.kinds.estimates import Chain, log_factor
 from sqlbn.kinds.product.factor_tables import FactorTables
 from sqlbn.networks.bif import read_bif
 from sqlbn.networks.network import Network, Variable
@@ -170,7 +170,8 @@ def family_logs(workspace: Workspace, spec: ModelSpec, position: int) -> Array:
     counts[found["key"]] = found["n"]
     smoothing = spec.smoothing
     ignored = [smoothing.ignored_codes(b.n_values, b.missing) for b in books]
-    return log_factor(counts.reshape(radices), smoothing, ignored)
+    chain = Chain(spec.strengths.get(position, ()))
+    return log_factor(counts.reshape(radices), smoothing, ignored, chain)
 
 
 def smoothed_copy(workspace: Workspace, spec: ModelSpec) -> tuple[Workspace, ModelSpec]:
@@ -192,7 +193,8 @@ def smoothed_copy(workspace: Workspace, spec: ModelSpec) -> tuple[Workspace, Mod
     counts = FamilyCounts(copy, encoded, {i: (i, *spec.parents[i]) for i in spec.selected})
     copy.insert_from(counts.name, workspace.select("counts"))
     smoothing = replace(spec.smoothing, unseen="smoothed")
-    factors = FactorTables(counts, smoothing).make()
+    chains = {i: Chain(spec.strengths.get(i, ())) for i in counts.families}
+    factors = FactorTables(counts, smoothing, chains).make()
     meta = {**spec.meta, "unseen": smoothing.unseen}
     return copy, replace(spec, meta=meta, factors=tuple(factors))
 

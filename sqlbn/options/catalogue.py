@@ -41,6 +41,18 @@ BACKOFFS = {
     "parents-both": "where their values were never seen together, in leave-one-out as in "
     "prediction",
 }
+# How levels of a chain become one estimate, and what of a product gets weights.
+SMOOTHINGS = {
+    "backoff": "the deepest level that was seen",
+    "hierarchical": "every level is mixed with the one above it, by strengths that the counts tell",
+    "auto": "the one with the smaller leave-one-out loss",
+}
+WEIGHTINGS = {
+    "none": "a plain product",
+    "attributes": "an exponent of each attribute",
+    "levels": "one of each level of its chain",
+    "auto": "what is best on rows that the weights were not fitted on",
+}
 WEIGHT_KINDS = {
     "frequency": "a row of weight w stands for w equal rows; leave-one-out takes one of them out",
     "importance": "a row of weight w is one row that matters w; leave-one-out takes it out whole",
@@ -461,6 +473,25 @@ class FitKeywords(
             SMOOTHING,
             usual="cell",
             choices=tuple(BACKOFFS),
+        ),
+    ]
+    smoothing: Annotated[
+        str | None,
+        Option(
+            f"How many parents an estimate goes by. {_explained(SMOOTHINGS)}.",
+            SMOOTHING,
+            usual="backoff",
+            choices=tuple(SMOOTHINGS),
+        ),
+    ]
+    weights: Annotated[
+        str | None,
+        Option(
+            "Exponents of the probabilities, fitted on rows left out of them. "
+            f"{_explained(WEIGHTINGS)}.",
+            SMOOTHING,
+            usual="none",
+            choices=tuple(WEIGHTINGS),
         ),
     ]
     loocv_sample: Annotated[

@@ -18,7 +18,8 @@ from sqlbn.encoding.preparing import Prepared
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.value_types import plain_type
 from sqlbn.engines.workspace import Workspace
-from sqlbn.kinds.estimates import Backoff, Estimate, Missing, Unseen
+from sqlbn.kinds.estimates import Backoff, Estimate, Missing, Rule, Unseen
+from sqlbn.kinds.kind import Weighting
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.options.catalogue import WEIGHT_KINDS
 from sqlbn.schema import META, Value
@@ -28,7 +29,8 @@ from sqlbn.store.damage import check_columns, refuse
 # 2: estimates and missing values as options; margins and history.
 # 3: categories may share a code, as groups.
 # 4: tables may have nothing to say of unseen values.
-FORMAT = 4
+# 5: levels of a chain may be mixed, and weighted.
+FORMAT = 5
 
 # What a model is that is whole, but of a learner of somebody else's.
 UNREGISTERED = ", unless that is a learner of your own: then import the module that registers it"
@@ -93,6 +95,8 @@ _CHECKS: dict[Value, Callable[[str], bool]] = {
     "estimate": lambda text: text in get_args(Estimate),
     "missing": lambda text: text in get_args(Missing),
     "unseen": lambda text: text in get_args(Unseen),
+    "smoothing": lambda text: text in get_args(Rule),
+    "weightings": lambda text: text in get_args(Weighting),
     "weight_kind": lambda text: text in ("", *WEIGHT_KINDS),
 }
 _VALUES = {key.name: key.value for key in META}
@@ -203,11 +207,12 @@ def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dic
         **({"elementary": prepared.learned.coarse} if prepared.learned.coarse else {}),
         "target": "" if training.target == NO_CLASS else training.target,
         "target_type": plain_type(prepared.class_book.sql_type),
-        "m": options.smoothing.m,
-        "backoff": options.smoothing.backoff,
-        "estimate": options.smoothing.estimate,
-        "missing": options.smoothing.missing,
-        "unseen": options.smoothing.unseen,
+        "m": options.rules.m,
+        "backoff": options.rules.backoff,
+        "estimate": options.rules.estimate,
+        "missing": options.rules.missing,
+        "unseen": options.rules.unseen,
+        "smoothing": options.rules.rule,
         "weight": options.weight or "",
         "weight_bits": training.weights.fraction_bits if training.weights is not None else "",
         "weight_kind": training.weights.kind if training.weights is not None else "",

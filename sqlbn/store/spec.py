@@ -25,7 +25,7 @@ from sqlbn.errors import (
 )
 from sqlbn.kinds.all_kinds import read_scoring
 from sqlbn.kinds.compiler import Scorer
-from sqlbn.kinds.estimates import Smoothing, log_prior
+from sqlbn.kinds.estimates import Smoothing, log_prior, mixed_sql
 from sqlbn.kinds.kind import Scoring
 from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.store.damage import check_tables, damaged_by
@@ -36,7 +36,9 @@ from sqlbn.store.meta import FORMAT, is_later, read_meta
 class ModelSpec:
     """The parts of a model that are small; counts and factors stay in their tables.
 
-    `empty` are the intervals of numeric attributes that no training row is in.
+    `empty` are the intervals of numeric attributes that no training row is in; `strengths` those
+    of the levels of each attribute (hierarchical smoothing), `shifts` what is added to the
+    logarithms of the classes' priors.
     """
 
     meta: dict[str, str]
@@ -50,6 +52,8 @@ class ModelSpec:
     factors: tuple[Factor, ...]
     scoring: Scoring
     empty: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    strengths: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    shifts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def has_class(self) -> bool:
@@ -77,7 +81,9 @@ class ModelSpec:
     @property
     def log_prior(self) -> tuple[float, ...]:
         """ln P(y)."""
-        return tuple(log_prior(self.class_counts, self.smoothing))
+        prior = log_prior(self.class_counts, self.smoothing)
+        shifts = (self.shifts.get(name, 0.0) for name in self.class_names)
+        return tuple(map(sum, zip(prior, shifts, strict=True)))
 
     def scorer(
         self,
@@ -134,6 +140,7 @@ class ModelSpec:
         n_values = smoothing.n_values(self.books[position].n_values, self.books[position].missing)
         table = render(
             "score/cpt",
+            mixed=self._mixed(position),
             axes=axes,
             class_code=unpacked_sql("key", 1, radices[-1]),
             position=position,
@@ -142,6 +149,18 @@ class ModelSpec:
             estimate=smoothing.of(n_values),
         )
         return table if self.has_class else render("score/cpt_without_class", table=table)
+
+    def _mixed(self, position: int) -> list[dict[str, str]]:
+        """Of each level of a table of probabilities the expression, where levels are mixed."""
+        book, levels = self.books[position], []
+        above = ""
+        for level, strength in enumerate((0.0, *self.strengths.get(position, ()))):
+            n, t = f"COALESCE(n{level}.n, 0)", f"COALESCE(t{level}.n, 0)"
+            estimate = self.smoothing.of(self.smoothing.n_values(book.n_values, book.missing))
+            found = mixed_sql(n, t, strength, above) if level else estimate.sql(n, t)
+            above = f"({found})"
+            levels.append({"level": level, "sql": found})
+        return levels if self.smoothing.is_hierarchical else []
 
     def trained(self, of_all: bool = False) -> dict[str, Trained]:
         """The types of the columns that prediction looks at, or `of_all`, and of the target."""
@@ -251,8 +270,28 @@ def _read_spec(workspace: Workspace) -> ModelSpec:
         parents=_read_parents(workspace),
         factors=factors,
         empty=empty,
+        strengths=_read_strengths(workspace, books),
+        shifts=_read_shifts(workspace),
         scoring=read_scoring(workspace, scored_books(books, smoothing, empty), smoothing),
     )
+
+
+def _read_strengths(
+    workspace: Workspace, books: Sequence[Codebook]
+) -> dict[int, tuple[float, ...]]:
+    if "strengths" not in workspace.names():
+        return {}
+    found: dict[str, list[float]] = {}
+    listed = workspace.read("strengths", "attribute", "strength", order=("attribute", "level"))
+    for name, strength in listed:
+        found.setdefault(name, []).append(float(strength))
+    return {i: tuple(found.get(book.name, ())) for i, book in enumerate(books)}
+
+
+def _read_shifts(workspace: Workspace) -> dict[str, float]:
+    if "class_shifts" not in workspace.names():
+        return {}
+    return {str(c): float(s) for c, s in workspace.read("class_shifts", "class", "shift")}
 
 
 def _read_books(workspace: Workspace) -> tuple[Codebook, ...]:

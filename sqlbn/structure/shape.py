@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
 import numpy as np
@@ -105,7 +105,8 @@ class Shape:
 
     `k` is how many parents a selection has left them; None where nothing was selected. A collection
     has `terms` instead of parents, and perhaps a super parent. `weights` are exponents of the
-    attributes' probabilities, where not all count in full.
+    probabilities, where not all count in full: of every attribute those of the levels of its chain
+    (no parents, one, …); `shifts` are added to the logarithms of classes, by name.
     """
 
     structure: Structure
@@ -113,7 +114,8 @@ class Shape:
     k: int | None = None
     terms: tuple[Term, ...] = ()
     super_parent: int | None = None
-    weights: tuple[float, ...] | None = None
+    weights: tuple[tuple[float, ...], ...] | None = None
+    shifts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def chosen(self) -> dict[str, int]:
@@ -126,6 +128,18 @@ class Shape:
     def families(self) -> dict[int, Family]:
         """Each used attribute with its parents."""
         return {i: (i, *self.structure.parents[i]) for i in self.selected}
+
+    def weighted_as(self, other: Shape) -> Shape:
+        """The same with another's weights; where a chain has become another, on its last level."""
+        if other.weights is None:
+            return self
+        weights = []
+        for i, parents in enumerate(self.structure.parents):
+            known = other.weights[i] if i in other.selected and i < len(other.weights) else (1.0,)
+            if len(known) != len(parents) + 1:
+                known = (*(0.0,) * len(parents), math.fsum(known))
+            weights.append(known)
+        return replace(self, weights=tuple(weights), shifts=other.shifts)
 
     @staticmethod
     def whole(structure: Structure) -> Shape:

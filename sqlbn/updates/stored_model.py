@@ -42,6 +42,10 @@ def options_of(spec: ModelSpec) -> FitOptions:
     }
     if learners()[meta["learner"]].smooths is not None:
         rules |= {"estimate": smoothing.estimate, "missing": smoothing.missing}
+    if smoothing.is_hierarchical:
+        rules["smoothing"] = smoothing.rule
+    if meta.get("weights", "none") != "none":
+        rules["weights"] = meta["weights"]
     return stored_options(
         spec.target.name,
         meta["learner"],
@@ -149,7 +153,7 @@ class StoredModel:
         options = self.options
         return Outline(
             learner=options.make_learner(),
-            smoothing=options.smoothing,
+            smoothing=options.rules,
             names=tuple(b.name for b in self.spec.books),
             shape=shape_of(self.workspace, self.spec),
             has_pairs=self.class_variable < 2 or any(len(f) > 1 for f in margins),

@@ -40,9 +40,10 @@ from sqlbn.kinds.first_pass import count_information
 from sqlbn.kinds.kind import Fitting, Job, Selection
 from sqlbn.kinds.losses import Loss, companions
 from sqlbn.kinds.selection import (
+    best_of,
     chosen_loss,
     seconds_of,
-    write_and_choose,
+    write_loocv,
 )
 from sqlbn.kinds.structure_tables import write_structure
 from sqlbn.structure.information import Information, joint_mi
@@ -233,7 +234,8 @@ def select_attributes(
         if rows is not encoded:
             discard(workspace.session, rows)
     surfaces = {loss: np.array([values]) for loss, values in losses.items()}
-    return write_and_choose(workspace, surfaces, selection)
+    write_loocv(workspace, {None: surfaces}, selection.ks)
+    return best_of(surfaces, selection)
 
 
 def fixed_average_loss(averaged: Averaged, order: Sequence[int], loss: Loss) -> float:

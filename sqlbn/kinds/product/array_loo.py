@@ -19,8 +19,9 @@ from sqlbn.engines.limits import in_blocks
 from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import select_sql
 from sqlbn.errors import OutOfMemoryError, opt
-from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.estimates import PLAIN, Chain, MEstimate, Smoothing, mixed
 from sqlbn.kinds.losses import LEAST_PROBABILITY, TIE, Loss, finished, matthews
+from sqlbn.kinds.product.seen_chain import SeenChain
 
 Array = npt.NDArray[Any]
 
@@ -120,14 +121,15 @@ class ArrayLoo:
         losses: Sequence[Loss] = ("rmse",),
         sample: Encoded | None = None,
         only_whole: bool = False,
+        chains: Mapping[int, Chain] | None = None,
     ) -> None:
         self._families, self._order, self._cards = families, order, encoded.cards
         self.limits = session.limits
-        self._smoothing, self._neutral = smoothing, smoothing.is_neutral
+        self._smoothing = smoothing
         self._n_classes, self._losses, self._only_whole = len(class_counts), losses, only_whole
         check_memory(session, encoded, families)
         tables = [encoded] if sample is None or sample is encoded else [encoded, sample]
-        found = [_read(session, table) for table in tables]
+        found = [read_codes(session, table) for table in tables]
         self._codes = [np.concatenate(parts) for parts in zip(*(f[0] for f in found), strict=True)]
         self._y = self._codes[-1].astype(np.int64)
         self._w = np.concatenate([f[1] for f in found]) if encoded.weighted else None
@@ -138,6 +140,28 @@ class ArrayLoo:
         self._importance = encoded.importance
         self._class_counts = np.asarray(class_counts, float)
         self._cells: dict[tuple[int, int], Cells] = {}
+        self._chains = chains if chains is not None else self._found_chains()
+
+    def _found_chains(self) -> dict[int, Chain]:
+        """The chains of all attributes, from the rows that are counted."""
+        if not self._smoothing.is_hierarchical:
+            return dict.fromkeys(self._families, PLAIN)
+        n, found = self._counted.stop, {}
+        for position, family in self._families.items():
+            cells = self._cells_at(position, len(family) - 1)
+            first = np.unique(cells.numbers[:n], return_index=True)[1]
+            codes = [self._codes[v][first].astype(np.int64) for v in family]
+            order = np.lexsort(codes[::-1])
+            counts = cells.counts.of(cells.numbers[first][order])
+            seen = SeenChain(
+                [c[order] for c in codes],
+                counts,
+                [self._cards[v] for v in family],
+                [()] * len(family),
+                self._smoothing,
+            )
+            found[position] = Chain(seen.strengths(self.limits.strength_cells))
+        return found
 
     def surface(
         self,
@@ -171,7 +195,7 @@ class ArrayLoo:
     def _losses_at(
         self, k: int, at: int, part: RowBlock, levels: dict[int, Level], sums: ArrayLosses
     ) -> None:
-        logs = self._prior_logs(part)
+        logs = prior_logs(self._class_counts, self._smoothing, part)
         if not self._only_whole or not self._order:
             sums.add(at, 0, logs, part.y, part.w)
         for place, position in enumerate(self._order, 1):
@@ -179,14 +203,6 @@ class ArrayLoo:
             logs += self._level(position, depth, part, levels).against_own
             if not self._only_whole or place == len(self._order):
                 sums.add(at, place, logs, part.y, part.w)
-
-    def _prior_logs(self, part: RowBlock) -> Array:
-        estimate = self._smoothing.of(self._n_classes)
-        logs = np.broadcast_to(
-            np.log(estimate.above(self._class_counts)), part.shape(self._n_classes)
-        )
-        own = estimate.above(np.maximum(self._class_counts[part.y] - part.out, 0.0))
-        return part.against_own(logs.copy(), np.log(own))
 
     def _level(self, position: int, depth: int, part: RowBlock, levels: dict[int, Level]) -> Level:
         """The estimates of an attribute with its first parents; those with fewer come first."""
@@ -208,21 +224,11 @@ class ArrayLoo:
         )
         inside = cells.counts.of(first)
         around = cells.around.of(cells.parents[part.rows][at])
-        logs = np.log(estimate.of(inside, around))[inverse]
-        n, t = inside[inverse, part.y], around[inverse, part.y]
-        own = np.log(estimate.left_out(n, t, part.out))
-        others = part.others(inside, inverse, n)
-        if before is None:
-            # A value that only the row itself has says nothing.
-            is_seen = others | (not self._neutral)
-            logs[~is_seen], own[~is_seen] = 0.0, 0.0
-        else:
-            is_seen = before.is_seen
-            by_parents = self._smoothing.left_out_by_parents
-            used = part.others(around, inverse, t) if by_parents else others
-            back = ~(used & is_seen)
-            logs[back], own[back] = before.logs[back], before.own[back]
-        return Level(depth, logs, own, part.against_own(logs.copy(), own), is_seen)
+        is_mixed = self._smoothing.is_hierarchical and depth
+        strength = self._chains[position].strengths[depth - 1] if is_mixed else 0.0
+        return next_level(
+            self._smoothing, estimate, strength, inside, around, inverse, part, before
+        )
 
     def _cells_at(self, position: int, depth: int) -> Cells:
         """The cells of an attribute with its first parents, and what is counted in them."""
@@ -326,7 +332,54 @@ class Level:
     is_seen: Array
 
 
-def _read(session: Session, encoded: Encoded) -> tuple[list[Array], Array]:
+def prior_logs(class_counts: Array, smoothing: Smoothing, part: RowBlock) -> Array:
+    """ln P'(class) / P'(y) of rows that are left out."""
+    estimate = smoothing.of(len(class_counts))
+    logs = np.broadcast_to(np.log(estimate.above(class_counts)), part.shape(len(class_counts)))
+    own = estimate.above(np.maximum(class_counts[part.y] - part.out, 0.0))
+    return part.against_own(logs.copy(), np.log(own))
+
+
+def next_level(
+    smoothing: Smoothing,
+    estimate: MEstimate,
+    strength: float,
+    inside: Array,
+    around: Array,
+    inverse: Array,
+    part: RowBlock,
+    before: Level | None,
+) -> Level:
+    """What an attribute with one parent more says of rows that are left out.
+
+    `inside` and `around` are the counts by class of the cells and of their parents' values;
+    `inverse` is the cell of each row. `strength` is that of mixing with the level `before`.
+    """
+    depth = 0 if before is None else before.depth + 1
+    n, t = inside[inverse, part.y], around[inverse, part.y]
+    others = part.others(inside, inverse, n)
+    if before is not None and smoothing.is_hierarchical:
+        left = np.maximum(n - part.out, 0.0), np.maximum(t - part.out, 0.0)
+        logs = np.log(mixed(inside[inverse], around[inverse], strength, np.exp(before.logs)))
+        own = np.log(mixed(*left, strength, np.exp(before.own)))
+        is_seen, back = before.is_seen, ~before.is_seen
+    else:
+        logs = np.log(estimate.of(inside, around))[inverse]
+        own = np.log(estimate.left_out(n, t, part.out))
+    if before is None:
+        # A value that only the row itself has says nothing.
+        is_seen = others | (not smoothing.is_neutral)
+        logs[~is_seen], own[~is_seen] = 0.0, 0.0
+    else:
+        if not smoothing.is_hierarchical:
+            is_seen, by_parents = before.is_seen, smoothing.left_out_by_parents
+            used = part.others(around, inverse, t) if by_parents else others
+            back = ~(used & is_seen)
+        logs[back], own[back] = before.logs[back], before.own[back]
+    return Level(depth, logs, own, part.against_own(logs.copy(), own), is_seen)
+
+
+def read_codes(session: Session, encoded: Encoded) -> tuple[list[Array], Array]:
     """The codes of all rows, a column a variable, and their weights."""
     names = [encoded.column(v) for v in range(len(encoded.cards))]
     weights = ["w"] if encoded.weighted else []

@@ -11,15 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
+from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import key_type, packed_sql
 from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
-from sqlbn.kinds.estimates import MEstimate, Smoothing, log_factor
+from sqlbn.kinds.estimates import PLAIN, Chain, MEstimate, Smoothing, log_factor
+from sqlbn.kinds.product.seen_chain import SeenChain
 
 Array = npt.NDArray[Any]
-Role = Literal["base", "cell", "parents", "child", "sparse", "group"]
+Role = Literal["base", "cell", "parents", "discount", "child", "sparse", "group"]
 # The roles of tables that have a row for every key.
 COMPLETE = ("base", "child", "group")
 
@@ -29,8 +31,10 @@ class Factor:
     """One lookup table: packed codes of `variables` → one log probability a class.
 
     A `base` has a row for every key. A chain belongs to one attribute: its base, and before it
-    `cell` and `parents` tables of deeper levels of back-off that hold only what was seen.
-    `members` are the attributes whose probabilities are multiplied into it.
+    `cell` and `parents` tables of deeper levels of back-off that hold only what was seen; where
+    levels are mixed, a `discount` is added to what the level above says of a value that was not
+    seen with these parents. `members` are the attributes whose probabilities are multiplied into
+    it.
 
     In an averaging model the key starts with the number of a super parent's value: a `child` has
     a row for every key, a `sparse` one only for what was seen. In a collection a `group` is a
@@ -73,7 +77,7 @@ def plan_factors(
     families: Sequence[tuple[int, ...]],
     slots: Sequence[int],
     n_classes: int,
-    backoff: str,
+    smoothing: Smoothing,
     most: int,
     limits: Limits,
 ) -> list[Factor]:
@@ -91,12 +95,13 @@ def plan_factors(
         member = (family[0],)
         factors.append(Factor(len(factors), "base", family[: level + 1], member, level))
         # Without back-off only the deepest level says anything.
-        first = level + 1 if backoff != "none" else len(family) - 1
+        first = level + 1 if smoothing.backoff != "none" else len(family) - 1
         for deeper in range(first, len(family)):
             factors.append(Factor(len(factors), "cell", family[: deeper + 1], member, deeper))
-            if backoff != "cell":
+            if smoothing.is_hierarchical or smoothing.backoff != "cell":
+                role: Role = "discount" if smoothing.is_hierarchical else "parents"
                 parents = family[1 : deeper + 1]
-                factors.append(Factor(len(factors), "parents", parents, member, deeper))
+                factors.append(Factor(len(factors), role, parents, member, deeper))
     keys = max(1, min(limits.fused_keys, limits.fused_values // n_classes))
     for group in fuse(fusible, slots, keys):
         union = sorted(set().union(*group))
@@ -159,13 +164,15 @@ class AttributeValues:
 class FactorTables:
     """Makes the model's factors from counts: their tables, and the workspace's `factors`.
 
-    `weights` are exponents of the attributes' probabilities, where not all count in full.
+    `chains` say how the levels of each attribute are put together; without them the deepest
+    counts in full.
     """
 
     def __init__(
-        self, counts: FamilyCounts, smoothing: Smoothing, weights: Sequence[float] | None = None
+        self, counts: FamilyCounts, smoothing: Smoothing, chains: Mapping[int, Chain] | None = None
     ) -> None:
-        self._counts, self._smoothing, self._weights = counts, smoothing, weights
+        self._counts, self._smoothing = counts, smoothing
+        self._chains = chains if chains is not None else dict.fromkeys(counts.families, PLAIN)
         self._workspace = counts.workspace
         self._limits = counts.workspace.session.limits
         self._values = AttributeValues.of(counts.encoded, smoothing)
@@ -178,7 +185,7 @@ class FactorTables:
             list(self._counts.families.values()),
             self._slots,
             self._counts.n_classes,
-            self._smoothing.backoff,
+            self._smoothing,
             self._most,
             self._limits,
         )
@@ -197,8 +204,6 @@ class FactorTables:
             family = self._counts.families[member]
             level = complete_level(family, self._slots, n_classes, self._most)
             logs = self._logs(family, level)
-            if self._weights is not None:
-                logs = logs * self._weights[member]
             total += spread(logs, family[: level + 1], factor.variables)
         flat = total.reshape(-1, n_classes)
         columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
@@ -217,10 +222,32 @@ class FactorTables:
         if self._smoothing.backoff == "none" and level < len(family) - 1:
             # The base of a chain without back-off: the parents' values were never seen.
             counts = np.zeros_like(counts)
-        return log_factor(counts, self._smoothing, ignored)
+        return log_factor(counts, self._smoothing, ignored, self._chains[family[0]].cut(level))
+
+    def _make_seen(self, factor: Factor) -> None:
+        """A deeper level from arrays: mixed with those above it, or added to them."""
+        attribute, level = factor.members[0], factor.level
+        chain, family = self._chains[attribute], self._counts.families[attribute]
+        ignored = [self._ignored[v] for v in family]
+        seen = SeenChain.of(self._counts, attribute, self._smoothing, ignored)
+        if factor.role == "cell":
+            codes, logs = list(seen.levels[level].codes), seen.log_cells(level, chain)
+        else:
+            codes, logs = seen.log_discounts(level, chain)
+        radices = [self._slots[v] for v in factor.variables]
+        put_keyed(
+            self._workspace.session,
+            self._workspace.table(factor.table),
+            codes,
+            radices,
+            {f"l_{j}": logs[:, j] for j in range(logs.shape[1])},
+        )
 
     def _make_chain(self, factor: Factor) -> None:
         attribute = factor.members[0]
+        if self._smoothing.is_hierarchical or self._chains[attribute].weights is not None:
+            self._make_seen(factor)
+            return
         codes = self._counts.codes(attribute)
         used = self._counts.families[attribute][: factor.level + 1]
         alias = {v: f"c{place}" for place, v in enumerate(used)}
@@ -258,6 +285,31 @@ class FactorTables:
             ignored=ignored,
             **values,
         )
+
+
+def put_keyed(
+    session: Session,
+    table: str,
+    codes: Sequence[Array],
+    radices: Sequence[int],
+    columns: Mapping[str, Array],
+) -> None:
+    """A table of columns under the packed key of some codes, which may be wider than an integer."""
+    import pyarrow as pa
+
+    names = [f"c{axis}" for axis in range(len(codes))]
+    by_code = dict(zip(names, codes, strict=True))
+    view = session.register(pa.table({**by_code, **columns}))
+    try:
+        session.run(
+            "score/keyed",
+            table=table,
+            key=packed_sql(names, radices),
+            columns=list(columns),
+            relation=view,
+        )
+    finally:
+        session.unregister(view)
 
 
 def chain_columns(

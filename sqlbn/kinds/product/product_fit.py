@@ -13,21 +13,23 @@ from sqlbn.data.no_target import NO_CLASS
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.progress import Progress
 from sqlbn.errors import ColumnError
-from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.estimates import Chain, Smoothing
 from sqlbn.kinds.first_pass import Decider, count_information, decide_structure
 from sqlbn.kinds.kind import Fitting, Job, Selection
 from sqlbn.kinds.losses import Loss
 from sqlbn.kinds.product.array_loo import ArrayLoo, suits_arrays
 from sqlbn.kinds.product.attribute_weights import search_weights
-from sqlbn.kinds.product.factor_tables import FactorTables
+from sqlbn.kinds.product.factor_tables import AttributeValues, FactorTables
+from sqlbn.kinds.product.level_weights import fit_weights
 from sqlbn.kinds.product.product_selection import fixed_loss, select, selected_array_loss
+from sqlbn.kinds.product.seen_chain import find_chains
 from sqlbn.kinds.selection import chosen_loss
 from sqlbn.kinds.structure_tables import write_structure
 from sqlbn.search.bounds import Rule
 from sqlbn.search.dependence import Decided
 from sqlbn.search.methods import search_network
 from sqlbn.search.search_options import Searching
-from sqlbn.structure.information import Information
+from sqlbn.structure.information import DECIMALS, Information
 from sqlbn.structure.shape import Shape, Structure
 
 
@@ -37,7 +39,10 @@ class Refined:
 
     counts: FamilyCounts
     shape: Shape
+    smoothing: Smoothing
     chosen: Mapping[str, Any]
+    # By leave-one-out, where it was found on the way.
+    loss: float | None = None
 
 
 class Refinement(ABC):
@@ -46,6 +51,7 @@ class Refinement(ABC):
     # What a change cannot choose again, told to the user.
     kept_notes: tuple[str, ...] = ()
     has_loo = True
+    loss: Loss = "rmse"
 
     @abstractmethod
     def refine(self, job: Job, counts: FamilyCounts, structure: Structure) -> Refined:
@@ -65,15 +71,24 @@ class Refinement(ABC):
 
     def loo_loss(self, job: Job, refined: Refined, loss: Loss) -> float:
         """The loss by leave-one-out."""
+        if refined.loss is not None:
+            return refined.loss
         order, classes = refined.shape.structure.order, job.prepared.class_counts
-        return fixed_loss(refined.counts, order, classes, job.smoothing, loss)
+        return fixed_loss(refined.counts, order, classes, refined.smoothing, loss)
 
 
 class Whole(Refinement):
     """All attributes with all their parents."""
 
     def refine(self, job: Job, counts: FamilyCounts, structure: Structure) -> Refined:
-        return Refined(counts, Shape.whole(structure), {})
+        shape, tried = Shape.whole(structure), job.smoothings or (job.smoothing,)
+        if len(tried) == 1:
+            return Refined(counts, shape, tried[0], {})
+        order, classes = structure.order, job.prepared.class_counts
+        with job.progress.stage("loocv", "leave-one-out of both smoothings", job.encoded.rows):
+            losses = {s: fixed_loss(counts, order, classes, s, "rmse") for s in tried}
+        best = min(tried, key=lambda s: round(losses[s], DECIMALS))
+        return Refined(counts, shape, best, {"smoothing": best.rule}, losses[best])
 
     def again(self, now: Shape, structure: Structure) -> Shape:
         return Shape.whole(structure)
@@ -86,13 +101,18 @@ class Selective(Refinement):
     selection: Selection
     kept_notes = ("the selection by leave-one-out stays as it is",)
 
+    @property
+    def loss(self) -> Loss:  # type: ignore[override]
+        """That of the selection."""
+        return self.selection.loss
+
     def refine(self, job: Job, counts: FamilyCounts, structure: Structure) -> Refined:
         depth = max(map(len, structure.parents), default=0)
-        best = select(
+        best, smoothing = select(
             counts,
             structure.order,
             job.prepared.class_counts,
-            job.smoothing,
+            job.smoothings or (job.smoothing,),
             self.selection.within(depth, job.encoded.limits),
             job.loocv_sample,
             job.progress,
@@ -103,7 +123,8 @@ class Selective(Refinement):
         if not job.is_trial:
             with job.progress.stage("cut back", f"keeping {n} attributes with k = {best.k}"):
                 counts = counts.cut_back(shape.families)
-        return Refined(counts, shape, shape.chosen)
+        chosen = {**shape.chosen, "smoothing": smoothing.rule}
+        return Refined(counts, shape, smoothing, chosen)
 
     def again(self, now: Shape, structure: Structure) -> Shape:
         return Shape.selective(structure, now.k, len(now.selected))
@@ -114,7 +135,7 @@ class Selective(Refinement):
     def loo_loss(self, job: Job, refined: Refined, loss: Loss) -> float:
         chosen = refined.shape.chosen
         k, n_attributes = chosen["selected_k"], chosen["selected_attributes"]
-        return chosen_loss(job.workspace, loss, k, n_attributes)
+        return chosen_loss(job.workspace, loss, k, n_attributes, refined.smoothing.rule)
 
 
 @dataclass(frozen=True)
@@ -131,10 +152,10 @@ class Weighted(Refinement):
         single = tuple(float(i in found.best) for i in counts.families)
         weights = single if self.single else found.weights
         used = tuple(i for i in counts.families if weights[i] > 0)
-        shape = Shape(structure, used, weights=weights)
+        shape = Shape(structure, used, weights=tuple((w,) for w in weights))
         noted = ("cost", "null_cost", "evaluations")
         chosen = {name: getattr(found, name) for name in noted}
-        return Refined(counts.cut_back(shape.families), shape, chosen)
+        return Refined(counts.cut_back(shape.families), shape, job.smoothing, chosen)
 
     def follow(self, shape: Shape, job: Job, info: Information) -> Shape:
         return replace(shape, structure=job.learner.structure(info))
@@ -185,12 +206,46 @@ class ProductFit(Fitting):
             self.refined = self._refinement.refine(job, counts, structure)
         else:
             shape = self._refinement.follow(follows, job, self.info)
-            self.refined = Refined(counts, shape, shape.chosen)
+            self.refined = Refined(counts, shape, job.smoothing, shape.chosen)
+        if job.weightings != ("none",):
+            self.refined = self._weighted(self.refined)
         self.chosen |= {
             **self.refined.chosen,
             **job.learner.chosen(self.info, self.refined.shape.structure),
             **_confidence(self._decided, job.rule),
         }
+
+    def _weighted(self, refined: Refined) -> Refined:
+        """With weights of attributes or levels, if they help."""
+        job, shape, smoothing = self.job, refined.shape, refined.smoothing
+        if job.encoded.rows < job.encoded.limits.choice_rows:
+            job.progress.note(
+                f"{job.encoded.rows:,} rows are too few to fit weights by: the plain product"
+            )
+            return replace(refined, chosen={**refined.chosen, "weights": "none"})
+        loss = self._refinement.loss
+        with job.progress.stage("weights", "weights by leave-one-out", job.encoded.rows):
+            found = fit_weights(
+                refined.counts,
+                [i for i in shape.structure.order if i in shape.selected],
+                job.prepared.class_counts,
+                smoothing,
+                find_chains(refined.counts, smoothing, _ignored(refined.counts, smoothing)),
+                job.weightings,
+                loss,
+            )
+        chosen = {**refined.chosen, "weights": found.weighting}
+        chosen |= {"weights_losses": dict(found.losses)} if found.losses else {}
+        if found.weighting == "none":
+            return replace(refined, chosen=chosen)
+        levels = tuple(
+            found.weights.get(i, (*(0.0,) * len(p), 1.0))
+            for i, p in enumerate(shape.structure.parents)
+        )
+        names = [str(row[0]) for row in job.workspace.read("classes", "class", order=["code"])]
+        shifts = dict(zip(names, found.shifts, strict=True))
+        shape = replace(shape, weights=levels, shifts=shifts)
+        return replace(refined, shape=shape, chosen=chosen, loss=found.losses.get(found.weighting))
 
     def _parents(self) -> Structure:
         """The structure that the counts ask for."""
@@ -200,9 +255,7 @@ class ProductFit(Fitting):
 
     def _is_quick(self) -> bool:
         """Whether a trial is one of few rows, whose RMSE is found without counts."""
-        chosen = self._refinement
-        loss = chosen.selection.loss if isinstance(chosen, Selective) else "rmse"
-        return loss == "rmse" and suits_arrays(self.job.encoded)
+        return self._refinement.loss == "rmse" and suits_arrays(self.job.encoded)
 
     def _use_arrays(self, families: Mapping[int, Family], structure: Structure) -> None:
         job = self.job
@@ -222,10 +275,9 @@ class ProductFit(Fitting):
             self.refined.counts,
             job.prepared.books,
             self.info,
-            shape.structure,
-            job.smoothing,
+            shape,
+            self.refined.smoothing,
             job.progress,
-            shape.weights,
         )
 
     def loo_loss(self, loss: Loss) -> float:
@@ -275,13 +327,46 @@ def finish_product(
     counts: FamilyCounts,
     books: Sequence[Codebook],
     info: Information,
-    structure: Structure,
+    shape: Shape,
     smoothing: Smoothing,
     progress: Progress,
-    weights: Sequence[float] | None = None,
 ) -> None:
     """The tables of a product when its families have been counted."""
+    weights = {i: shape.weights[i] for i in counts.families} if shape.weights is not None else None
     with progress.stage("factors", "making the tables of probabilities"):
         counts.describe()
-        FactorTables(counts, smoothing, weights).make()
-    write_structure(counts.workspace, books, info, structure, set(counts.families), weights)
+        chains = find_chains(counts, smoothing, _ignored(counts, smoothing), weights)
+        FactorTables(counts, smoothing, chains).make()
+    _write_chains(counts, books, shape, smoothing, chains)
+    selected = set(counts.families)
+    write_structure(counts.workspace, books, info, shape.structure, selected, shape.weights)
+
+
+def _ignored(counts: FamilyCounts, smoothing: Smoothing) -> tuple[tuple[int, ...], ...]:
+    return AttributeValues.of(counts.encoded, smoothing).ignored
+
+
+def _write_chains(
+    counts: FamilyCounts,
+    books: Sequence[Codebook],
+    shape: Shape,
+    smoothing: Smoothing,
+    chains: Mapping[int, Chain],
+) -> None:
+    """The workspace's `strengths`, `weights` and `class_shifts`, where there are any."""
+    workspace = counts.workspace
+    if smoothing.is_hierarchical:
+        strengths = [
+            (books[i].name, level, strength)
+            for i, chain in chains.items()
+            for level, strength in enumerate(chain.strengths, 1)
+        ]
+        workspace.fill("strengths", strengths)
+    if shape.shifts:
+        weights = [
+            (books[i].name, level, weight)
+            for i, chain in chains.items()
+            for level, weight in enumerate(chain.weights or ())
+        ]
+        workspace.fill("weights", weights)
+        workspace.fill("class_shifts", list(shape.shifts.items()))

@@ -46,6 +46,9 @@ from sqlbn.search.search_options import Searching
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Shape
 
+# Rows are needed to fit them: counts do not tell how attributes depend on each other.
+WEIGHTS_STAY = "the weights stay as they are"
+
 
 @dataclass(frozen=True)
 class ProductKind(Kind):
@@ -63,6 +66,7 @@ class ProductKind(Kind):
     def options(self) -> frozenset[str]:
         found = {"structure_sample", "backoff", "weight"}
         found |= {"bound"} if self.decide is not None else set()
+        found |= {"smoothing", "weights"} if not isinstance(self.refinement, Weighted) else set()
         return frozenset(found | ({"loocv_sample"} if self.selection is not None else set()))
 
     @property
@@ -96,13 +100,28 @@ class ProductKind(Kind):
     def read_shape(
         self, workspace: Workspace, meta: Mapping[str, str], books: Sequence[Codebook], shape: Shape
     ) -> Shape:
-        if not isinstance(self.refinement, Weighted):
+        if isinstance(self.refinement, Weighted):
+            rows = workspace.read("attributes", "weight", order=["position"])
+            return replace(shape, weights=tuple((float(row[0]),) for row in rows))
+        if "weights" not in workspace.names():
             return shape
-        rows = workspace.read("attributes", "weight", order=["position"])
-        return replace(shape, weights=tuple(float(row[0]) for row in rows))
+        found: dict[str, list[float]] = {}
+        listed = workspace.read("weights", "attribute", "weight", order=("attribute", "level"))
+        for name, weight in listed:
+            found.setdefault(name, []).append(float(weight))
+        weights = tuple(tuple(found.get(book.name, (1.0,))) for book in books)
+        shifts = {str(c): float(s) for c, s in workspace.read("class_shifts", "class", "shift")}
+        return replace(shape, weights=weights, shifts=shifts)
 
     def wanted(self, outline: Outline, info: Information) -> Shape:
-        return self.refinement.again(outline.shape, outline.learner.structure(info))
+        shape = self.refinement.again(outline.shape, outline.learner.structure(info))
+        return shape.weighted_as(outline.shape)
+
+    def rederive(self, outline: Outline, info: Information, covered: Covered) -> Rederived:
+        found = super().rederive(outline, info, covered)
+        if not outline.shape.shifts:
+            return found
+        return replace(found, notes=(*found.notes, WEIGHTS_STAY))
 
     @property
     def kept_notes(self) -> tuple[str, ...]:
@@ -115,9 +134,9 @@ class ProductKind(Kind):
         return FamilyCounts(workspace, encoded, shape.families)
 
     def finish(self, outline: Outline, added: Added, progress: Progress) -> None:
-        shape, smoothing, info = added.shape, outline.smoothing, added.info
-        structure, weights = shape.structure, shape.weights
-        finish_product(added.counts, added.books, info, structure, smoothing, progress, weights)
+        finish_product(
+            added.counts, added.books, added.info, added.shape, outline.smoothing, progress
+        )
 
 
 @dataclass(frozen=True)
@@ -129,7 +148,7 @@ class SearchedProduct(ProductKind):
 
     @property
     def options(self) -> frozenset[str]:
-        return frozenset({"backoff"})
+        return frozenset({"backoff", "smoothing", "weights"})
 
     def numbers_rows(self, with_loss: bool) -> bool:
         return self.searching.draws_rows
@@ -178,7 +197,9 @@ def _chains(workspace: Workspace, scorer: Scorer) -> list[list[dict[str, Any]]]:
                 "table": table_of(workspace, factor.table),
             }
             child = factor.members[0]
-            if factor.role == "parents" and scorer.ignored(child):
+            if factor.role == "discount":
+                table["adds"] = True
+            if factor.role in ("parents", "discount") and scorer.ignored(child):
                 table["silent"] = {"attribute": child, "codes": list(scorer.ignored(child))}
             tables.append(table)
         found.append(tables)

@@ -7,7 +7,7 @@ logarithms of the ratios are kept in between, so that nothing over- or underflow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.sql import render, select_sql
-from sqlbn.kinds.estimates import Smoothing, prior_columns, prior_sql, slots_of
+from sqlbn.kinds.estimates import PLAIN, Chain, Smoothing, prior_columns, prior_sql, slots_of
 from sqlbn.kinds.losses import (
     Loss,
     LossTotals,
@@ -52,6 +52,7 @@ class LeaveOneOut:
         losses: Sequence[Loss],
         rows: str | None = None,
         only_whole: bool = False,
+        chains: Mapping[int, Chain] | None = None,
     ) -> None:
         d = len(order)
         self._prefixes = range(d if only_whole else 0, d + 1)
@@ -61,10 +62,12 @@ class LeaveOneOut:
         self._relation = rows or self._encoded.relation
         self._rotated = not any(needs_classes(loss) for loss in losses)
         self._slots = slots_of(counts.n_classes, self._rotated)
-        self._tables = LooTables(counts, float(sum(class_counts)), smoothing, self._rotated)
+        chains = chains if chains is not None else dict.fromkeys(counts.families, PLAIN)
+        total = float(sum(class_counts))
+        self._tables = LooTables(counts, total, smoothing, self._rotated, chains)
         self._weight = "w" if self._encoded.weighted else None
-        total = self._encoded.total_sql
-        self._total = float(self._row_engine.row(select_sql(self._relation, total))[0])
+        summed = select_sql(self._relation, self._encoded.total_sql)
+        self._total = float(self._row_engine.row(summed)[0])
         self._prior_bound = self._write_prior(np.asarray(class_counts, float), smoothing)
 
     def surface(
@@ -265,7 +268,7 @@ class LeaveOneOut:
         so_far = {j: f"s.{self._ratio(j)}" for j in self._slots}
         for p in step:
             for j in self._slots:
-                ratio = self._tables.ratio_sql(self._order[p], f"f{p}", "s", j)
+                ratio = self._tables.ratio_sql(self._order[p], k, f"f{p}", "s", j)
                 so_far[j] = f"{so_far[j]} * {ratio}"
                 products.append({"sql": so_far[j], "name": f"q{p}_{j}"})
             if with_terms and p + 1 in self._prefixes:

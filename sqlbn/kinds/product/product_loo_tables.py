@@ -6,11 +6,14 @@ factor depends only on (value, parents, class): it is a column of a table that r
 With weights that are importances it depends on the row's weight w too. The table then has the
 estimates q_j of the other classes and the row's own counts n and t, and the query makes
 q_j (t - w + m) / (n - w + m/v) of them. Where w is all that is in the cell (`alone`), which one row
-alone can have, the key says what w is: then the factor is a column again, r_j.
+alone can have, the key says what w is: then the factor is a column again, r_j. Where levels are
+mixed (hierarchical smoothing), it has n and t of every level.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,12 +25,18 @@ from sqlbn.counts.families import FamilyCounts
 from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.sql import literal
 from sqlbn.kinds.estimates import (
+    Chain,
     Smoothing,
     importance_columns,
     loo_ratios,
+    mixed_importance_columns,
+    mixed_ratio_sql,
     ratio_sql,
+    slot_classes,
     slots_of,
 )
+from sqlbn.kinds.product.factor_tables import put_keyed
+from sqlbn.kinds.product.seen_chain import SeenChain
 
 Array = npt.NDArray[Any]
 
@@ -46,10 +55,15 @@ class LooTables:
     """Makes and keeps the tables of one fit; each is used by every k' that reaches its level."""
 
     def __init__(
-        self, counts: FamilyCounts, total: float, smoothing: Smoothing, rotated: bool
+        self,
+        counts: FamilyCounts,
+        total: float,
+        smoothing: Smoothing,
+        rotated: bool,
+        chains: Mapping[int, Chain],
     ) -> None:
         self._counts, self._total, self._rotated = counts, total, rotated
-        self._smoothing = smoothing
+        self._smoothing, self._chains = smoothing, chains
         self._importance = counts.encoded.importance
         self._session = counts.workspace.session
         self._tables: dict[tuple[int, int], LooTable] = {}
@@ -59,13 +73,19 @@ class LooTables:
         """The table of an attribute for k': its first k parents, or all it has."""
         level = min(k, self._counts.depth(position))
         if (position, level) not in self._tables:
-            make = self._make_dense if self._is_dense(position, level) else self._make_sparse
+            sparse = self._make_seen if self._smoothing.is_hierarchical else self._make_sparse
+            make = self._make_dense if self._is_dense(position, level) else sparse
             self._tables[position, level] = make(position, level)
         return self._tables[position, level]
 
-    def ratio_sql(self, position: int, table: str, row: str, j: int) -> str:
-        """The ratio of a slot, of a joined table of an attribute and a row."""
+    def ratio_sql(self, position: int, k: int, table: str, row: str, j: int) -> str:
+        """The ratio of a slot, of a joined table of an attribute for k' and a row."""
         estimate = self._smoothing.of(self._counts.encoded.cards[position])
+        if self._smoothing.is_hierarchical and self._importance:
+            strengths = self._strengths(position, min(k, self._counts.depth(position)))
+            return mixed_ratio_sql(
+                self._smoothing, estimate, strengths, table, row, j, self._rotated
+            )
         return ratio_sql(estimate, table, row, j, self._importance, self._rotated)
 
     def _is_dense(self, position: int, level: int) -> bool:
@@ -104,19 +124,54 @@ class LooTables:
 
         counts, cells = self._counts.array(position, level), self._counts.cells(position, level)
         columns = {"key": np.arange(cells, dtype=np.uint32)}
+        strengths = self._strengths(position, level)
+        if self._importance and self._smoothing.is_hierarchical:
+            columns |= mixed_importance_columns(counts, self._smoothing, self._rotated, strengths)
+            return self._put(pa.table(columns), self._most(position))
         if self._importance:
             columns |= importance_columns(counts, self._smoothing, self._rotated)
             return self._put(pa.table(columns), self._most(position))
-        ratios = loo_ratios(counts, self._smoothing, self._rotated)
+        ratios = loo_ratios(counts, self._smoothing, self._rotated, strengths=strengths)
         flat = ratios.reshape(cells, len(self._slots))
         columns |= {f"r_{j}": np.ascontiguousarray(flat[:, i]) for i, j in enumerate(self._slots)}
         bound = float(np.abs(np.log(flat)).max()) if flat.size else 0.0
         return self._put(pa.table(columns), bound)
 
+    def _strengths(self, position: int, level: int) -> tuple[float, ...]:
+        return self._chains[position].strengths[:level] if self._smoothing.is_hierarchical else ()
+
     def _most(self, position: int) -> float:
         """A bound on |ln r| of an attribute, whatever its counts and the weight of a row."""
         n_values = self._counts.encoded.cards[position]
-        return self._smoothing.of(n_values).most_log_ratio(self._total, n_values)
+        most = self._smoothing.of(n_values).most_log_ratio(self._total, n_values)
+        return most + sum(math.log1p(self._total / s) for s in self._chains[position].strengths)
+
+    def _make_seen(self, position: int, level: int) -> LooTable:
+        """Ratios of the cells that were seen, from arrays: levels are mixed with those above."""
+        counts, n_classes = self._counts, self._counts.n_classes
+        seen = SeenChain.of(counts, position, self._smoothing)
+        chain, cells = self._chains[position], seen.levels[level]
+        at, y = np.nonzero(cells.n)
+        all_in, own = seen.estimates(chain)[level], seen.estimates(chain, out=1.0)[level]
+        others = slot_classes(n_classes, self._rotated)[y]
+        everywhere = _total_of_value(seen, level)[at]
+        columns: dict[str, Array] = {}
+        if self._importance:
+            columns["everywhere"] = everywhere
+            columns |= _own_counts(seen, level, at, y)
+            columns |= {f"q_{j}": all_in[at, others[:, i]] for i, j in enumerate(self._slots)}
+        else:
+            ratios = all_in[at[:, None], others] / own[at, y][:, None]
+            ratios[others == y[:, None]] = 1.0
+            if self._smoothing.is_neutral:
+                ratios[everywhere <= 1] = 1.0
+            columns |= {f"r_{j}": ratios[:, i] for i, j in enumerate(self._slots)}
+        axes = counts.axes(position, level)
+        name = self._session.fresh_name("loo")
+        codes = [*(c[at] for c in cells.codes), y]
+        radices = [counts.encoded.cards[v] for v in axes]
+        put_keyed(self._session, name, codes, radices, columns)
+        return LooTable(name, self._most(position), 0)
 
     def _put(self, table: Any, bound: float) -> LooTable:
         used = sum(t.n_bytes for t in self._tables.values() if t.scratch is None)
@@ -168,3 +223,22 @@ class LooTables:
             estimate=self._smoothing.of(cards[position]),
         )
         return LooTable(name, self._most(position), 0)
+
+
+def _total_of_value(seen: SeenChain, level: int) -> Array:
+    """For every cell of a level how often its value occurs at all."""
+    at = np.arange(len(seen.levels[level].n))
+    for place in range(level, 0, -1):
+        at = seen.levels[place].lower[at]
+    found: Array = seen.levels[0].n.sum(axis=1)[at]
+    return found
+
+
+def _own_counts(seen: SeenChain, level: int, at: Array, y: Array) -> dict[str, Array]:
+    """The counts n_l and t_l of a cell's class at its own level and at all above it."""
+    found: dict[str, Array] = {}
+    for place in range(level, -1, -1):
+        here = seen.levels[place]
+        found |= {f"n_{place}": here.n[at, y], f"t_{place}": here.t[at, y]}
+        at = here.lower[at] if place else at
+    return found

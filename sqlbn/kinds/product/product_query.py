@@ -60,7 +60,7 @@ def _key(scorer: Scorer, factor: Factor) -> str:
         [scorer.books[v].slots for v in factor.variables],
     )
     ignored = scorer.ignored(factor.members[0])
-    if factor.role == "parents" and ignored:
+    if factor.role in ("parents", "discount") and ignored:
         # Of an ignored value the parents say nothing; no key, no join.
         listed = ", ".join(map(str, ignored))
         child = f"{NAMES.code}{factor.members[0]}"
@@ -70,7 +70,7 @@ def _key(scorer: Scorer, factor: Factor) -> str:
 
 def chains_of(factors: Sequence[Factor]) -> list[list[Factor]]:
     """Factors that belong together, each chain from its deepest level down to its base."""
-    depth = {"cell": 2, "parents": 1, "base": 0}
+    depth = {"cell": 2, "parents": 1, "discount": 1, "base": 0}
     chains: dict[tuple[int, ...], list[Factor]] = {}
     for factor in factors:
         chains.setdefault(factor.members, []).append(factor)
@@ -84,17 +84,31 @@ def _score_batch(
     chains: Sequence[Sequence[Factor]],
     outer: bool,
 ) -> tuple[str, list[str]]:
-    """Add what some chains of factors say: of each chain the deepest level that has the key."""
+    """Add what some chains of factors say: of each chain the deepest level that has the key.
+
+    Discounts of the levels that do not have it are added.
+    """
     n = len(scorer.class_names)
     sums = []
     for j in range(n):
-        terms = [f"s.{NAMES.score}{j}"]
-        for chain in chains:
-            levels = [f"f{f.number}.l_{scorer.first_class + j}" for f in chain]
-            terms.append(levels[0] if len(levels) == 1 else f"COALESCE({', '.join(levels)})")
-        sums.append(" + ".join(terms))
+        column = f"l_{scorer.first_class + j}"
+        terms = [_chain_sql(chain, column) for chain in chains]
+        sums.append(" + ".join([f"s.{NAMES.score}{j}", *terms]))
     factors = [f for chain in chains for f in chain]
     return joined_batch(scored, columns, factors, sums, scorer.prefix, outer, scorer.dialect)
+
+
+def _chain_sql(chain: Sequence[Factor], column: str) -> str:
+    """What a chain says: its first table that has the key, and the discounts before it."""
+    levels: list[str] = []
+    for factor in reversed(chain):
+        value = f"f{factor.number}.{column}"
+        if factor.role == "discount":
+            rest = levels[0] if len(levels) == 1 else f"COALESCE({', '.join(levels)})"
+            levels = [f"{rest} + COALESCE({value}, 0)"]
+        else:
+            levels.insert(0, value)
+    return levels[0] if len(levels) == 1 else f"COALESCE({', '.join(levels)})"
 
 
 # -- in steps -----------------------------------------------------------------------------------

@@ -15,12 +15,15 @@ from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import Selection
 from sqlbn.kinds.losses import Loss, companions
 from sqlbn.kinds.product.array_loo import ArrayLoo, needs_arrays
+from sqlbn.kinds.product.factor_tables import AttributeValues
 from sqlbn.kinds.product.product_loo import LeaveOneOut
+from sqlbn.kinds.product.seen_chain import find_chains
 from sqlbn.kinds.selection import (
     Surfaces,
     best_of,
+    best_value,
     seconds_of,
-    write_and_choose,
+    write_loocv,
 )
 from sqlbn.structure.shape import Choice
 
@@ -29,35 +32,54 @@ def select(
     counts: FamilyCounts,
     order: Sequence[int],
     class_counts: Sequence[float],
-    smoothing: Smoothing,
+    smoothings: Sequence[Smoothing],
     selection: Selection,
     sample: int | None,
     progress: Progress,
     is_trial: bool = False,
-) -> Choice:
-    """Evaluate every (k', number of attributes), write `loocv`, and choose.
+) -> tuple[Choice, Smoothing]:
+    """Evaluate every (k', number of attributes), write `loocv`, and choose; with which smoothing.
 
     A trial, which compares encodings, gives up at the first k' past 1 that is not the best so far.
     """
     session, encoded = counts.workspace.session, counts.encoded
-    rows = sampled(session, encoded, sample)
+    rows, found = sampled(session, encoded, sample), dict[Smoothing, Surfaces]()
     try:
-        losses = companions(selection.loss)
-        passes = _passes(counts, order, class_counts, smoothing, losses, rows)
-        title = "pass 3: leave-one-out"
-        if isinstance(passes, ArrayLoo):
-            _warn_of_time(rows, selection.ks)
-        elif progress.is_shown and rows.rows > 4 * rows.limits.loo_slice_rows:
-            title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
-        ks = list(selection.ks)
-        with progress.stage("loocv", title, rows.rows, len(ks)):
-            surfaces = passes.surface(
-                ks, progress.advance, partial(_is_past_best, selection) if is_trial else None
+        for smoothing in smoothings:
+            found[smoothing] = _surfaces(
+                counts, order, class_counts, smoothing, selection, rows, progress, is_trial
             )
     finally:
         if rows is not encoded:
             discard(session, rows)
-    return write_and_choose(counts.workspace, surfaces, selection)
+    best = min(smoothings, key=lambda s: best_value(found[s], selection))
+    write_loocv(counts.workspace, {s.rule: surfaces for s, surfaces in found.items()}, selection.ks)
+    return best_of(found[best], selection), best
+
+
+def _surfaces(
+    counts: FamilyCounts,
+    order: Sequence[int],
+    class_counts: Sequence[float],
+    smoothing: Smoothing,
+    selection: Selection,
+    rows: Encoded,
+    progress: Progress,
+    is_trial: bool,
+) -> Surfaces:
+    """The losses of all nested models, one pass a k'."""
+    losses = companions(selection.loss)
+    passes = _passes(counts, order, class_counts, smoothing, losses, rows)
+    title = "pass 3: leave-one-out" + (", mixed levels" if smoothing.is_hierarchical else "")
+    if isinstance(passes, ArrayLoo):
+        _warn_of_time(rows, selection.ks)
+    elif progress.is_shown and rows.rows > 4 * rows.limits.loo_slice_rows:
+        title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
+    ks = list(selection.ks)
+    with progress.stage("loocv", title, rows.rows, len(ks)):
+        return passes.surface(
+            ks, progress.advance, partial(_is_past_best, selection) if is_trial else None
+        )
 
 
 def _passes(
@@ -72,12 +94,13 @@ def _passes(
     """Leave-one-out by queries, or in arrays where the classes are too many for them."""
     encoded = counts.encoded
     session, used = counts.workspace.session, rows or encoded
+    ignored = AttributeValues.of(encoded, smoothing).ignored
+    chains = find_chains(counts, smoothing, ignored)
+    rules = order, class_counts, smoothing, losses
     if needs_arrays(session, used):
         families = counts.families
-        return ArrayLoo(
-            session, encoded, families, order, class_counts, smoothing, losses, rows, only_whole
-        )
-    return LeaveOneOut(counts, order, class_counts, smoothing, losses, used.relation, only_whole)
+        return ArrayLoo(session, encoded, families, *rules, rows, only_whole, chains)
+    return LeaveOneOut(counts, *rules, used.relation, only_whole, chains)
 
 
 def _warn_of_time(rows: Encoded, ks: Sequence[int]) -> None:

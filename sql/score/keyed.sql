@@ -1,0 +1,9 @@
+{# Columns from arrays under the packed key of some codes. #}
+CREATE TABLE {{ table }} AS
+SELECT
+  {{ key }} AS key
+  {% for column in columns %}
+  , {{ column }}
+  {% endfor %}
+FROM {{ relation }}
+ORDER BY key
