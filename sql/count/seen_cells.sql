@@ -1,10 +1,5 @@
-{# The cells of one attribute that were seen, as codes, with their counts by class. #}
-SELECT
-  {% for code in codes %}
-  CAST({{ code }} AS INTEGER) AS c{{ loop.index0 }},
-  {% endfor %}
-  CAST({{ y }} AS INTEGER) AS y,
-  n
+{# The cells of a stored set that were seen, and their counts by class. #}
+SELECT (key // {{ n_classes }})::BIGINT AS cell, (key % {{ n_classes }})::BIGINT AS y, n
 FROM {{ counts }}
 WHERE position = {{ position }}
 ORDER BY key

@@ -117,6 +117,27 @@ class Model:
         return self._table("terms", "rowid")
 
     @property
+    def strengths(self) -> pa.Table | None:
+        """`attribute, level, strength` of hierarchical smoothing; None with back-off."""
+        if "strengths" not in self._workspace.names():
+            return None
+        return self._table("strengths", "attribute, level")
+
+    @property
+    def weights(self) -> pa.Table | None:
+        """`attribute, level, weight`: fitted exponents of probabilities; None without."""
+        if "weights" not in self._workspace.names():
+            return None
+        return self._table("weights", "attribute, level")
+
+    @property
+    def class_shifts(self) -> pa.Table | None:
+        """`class, shift`: what is added to the logarithms of priors; None without weights."""
+        if "class_shifts" not in self._workspace.names():
+            return None
+        return self._table("class_shifts", "rowid")
+
+    @property
     def loocv(self) -> pa.Table | None:
         """`k, n_attributes, loss, value`: the leave-one-out surface of a selective learner."""
         if "loocv" not in self._workspace.names():

@@ -178,7 +178,7 @@ class FamilyCounts:
         family, codes = self.families[position], self.codes(position)
         found = self.workspace.session.arrays(
             render(
-                "count/seen_cells",
+                "count/cells_by_class",
                 codes=[codes[v] for v in family],
                 y=codes[self.encoded.class_variable],
                 counts=self.table,

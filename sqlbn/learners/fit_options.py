@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from sqlbn.data import Source
 from sqlbn.data.no_target import NO_CLASS
@@ -283,12 +283,9 @@ class FitOptions:
         """Among which leave-one-out chooses."""
         if self.smoothing is None:
             return (self._backed_off,)
-        asked: tuple[Smooth, ...] = (
-            ("backoff", "hierarchical")
-            if self.smoothing == AUTO
-            else (cast(Smooth, self.smoothing),)
-        )
-        return tuple(self._backed_off.ruled(rule) for rule in asked)
+        if self.smoothing != AUTO:
+            return (self._backed_off.ruled(cast(Smooth, self.smoothing)),)
+        return tuple(self._backed_off.ruled(rule) for rule in get_args(Smooth))
 
     @cached_property
     def weightings(self) -> tuple[Weighting, ...]:

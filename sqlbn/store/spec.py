@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlbn.data.csv_files import Trained
 from sqlbn.data.no_target import NO_CLASS
@@ -150,9 +151,9 @@ class ModelSpec:
         )
         return table if self.has_class else render("score/cpt_without_class", table=table)
 
-    def _mixed(self, position: int) -> list[dict[str, str]]:
+    def _mixed(self, position: int) -> list[dict[str, Any]]:
         """Of each level of a table of probabilities the expression, where levels are mixed."""
-        book, levels = self.books[position], []
+        book, levels = self.books[position], list[dict[str, Any]]()
         above = ""
         for level, strength in enumerate((0.0, *self.strengths.get(position, ()))):
             n, t = f"COALESCE(n{level}.n, 0)", f"COALESCE(t{level}.n, 0)"

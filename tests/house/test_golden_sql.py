@@ -226,6 +226,56 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "present": ["c0 <> 2", "c1 <> 3"],
         },
     ),
+    "cells of an attribute with one parent": (
+        "count/cells_by_class",
+        {
+            "codes": ["(key // 6 % 3)", "(key // 2 % 3)"],
+            "y": "(key % 2)",
+            "counts": '"m".counts',
+            "position": 1,
+        },
+    ),
+    "a table from arrays, two codes and two classes": (
+        "score/keyed",
+        {
+            "table": '"m".predict_factor_3',
+            "key": "(c0::UINTEGER)*3+c1",
+            "columns": ["l_0", "l_1"],
+            "relation": "arrays",
+        },
+    ),
+    "an attribute with one parent, levels mixed": (
+        "score/cpt",
+        {
+            "axes": [
+                {
+                    "code": "(key // 6 % 3)",
+                    "name": "colour",
+                    "attribute": "colour",
+                    "table": '"m".categories',
+                    "label": "value",
+                    "gone": None,
+                },
+                {
+                    "code": "(key // 2 % 3)",
+                    "name": "size",
+                    "attribute": "size",
+                    "table": '"m".cuts',
+                    "label": "label",
+                    "gone": None,
+                },
+            ],
+            "mixed": [
+                {"level": 0, "sql": "(COALESCE(n0.n, 0) + 0.5) / (COALESCE(t0.n, 0) + 1.0)"},
+                {"level": 1, "sql": "(COALESCE(n1.n, 0) + 4.0 * 0.5) / (COALESCE(t1.n, 0) + 4.0)"},
+            ],
+            "class_code": "(key % 2)",
+            "position": 1,
+            "counts": '"m".counts',
+            "classes": '"m".classes',
+            "estimate": MEstimate(1.0, 0.5),
+        },
+    ),
     "back-off by cell": ("score/chain_factor", {**CHAIN, "role": "cell"}),
     "back-off by parents": ("score/chain_factor", {**CHAIN, "role": "parents"}),
     "no back-off, missing values ignored": (
@@ -261,6 +311,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
                     "gone": None,
                 },
             ],
+            "mixed": [],
             "class_code": "(key % 2)",
             "position": 1,
             "counts": '"m".counts',

@@ -21,7 +21,10 @@ REASONS = {
         exporting/targets._LEAST_EXPONENT
         kinds/average/average_query._LEAST_SUM kinds/average/average_query._LEVEL_STEP
         kinds/average/average_query._STEP kinds/losses.LEAST_PROBABILITY kinds/losses.TIE
-        kinds/product/attribute_weights._MOST networks/network.ROUNDING networks/network._EXACT
+        kinds/product/attribute_weights._MOST kinds/product/level_weights._CLOSE
+        kinds/product/level_weights._DECIMALS kinds/product/level_weights._STEPS
+        kinds/product/seen_chain._DIGITS kinds/product/seen_chain._HALVINGS
+        networks/network.ROUNDING networks/network._EXACT
         networks/stored_networks._ROUNDING search/contest.UNSEEN_FACTOR
         search/hill_climbing._LEAST_GAIN structure/information.DECIMALS
         structure/variable_selection.MAX_ITERATIONS

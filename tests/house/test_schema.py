@@ -39,6 +39,8 @@ CASES: dict[str, dict[str, Any]] = {
     "a2de selected": {"learner": "a2de", "select": "attributes"},
     "weighted": {"learner": "skdb", "weight": "w"},
     "weighted average": {"learner": "a1de", "weight": "w"},
+    "mixed": {"learner": "skdb", "smoothing": "auto", "weights": "levels"},
+    "mixed levels": {"learner": "kdb", "smoothing": "hierarchical", "weights": "auto"},
     "auto": {"learner": "kdb", "discretise": "auto", "encodings": ["ef:2", "ef:3"]},
     "modl": {"learner": "nb", "discretise": "modl", "keep": PLAIN},
     "bound": {"learner": "kdb", "bound": "hoeffding"},

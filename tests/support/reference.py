@@ -116,6 +116,9 @@ class Model:
     unseen: str  # 'neutral' or 'smoothed'
     rows: tuple[tuple[Codes, int, float], ...] = ()  # the coded training rows one by one
     weight_kind: str = "frequency"
+    strengths: Mapping[int, Sequence[float]] | None = None  # hierarchical: by attribute and level
+    weights: Mapping[int, Sequence[float]] | None = None  # exponents, by attribute and level
+    shifts: Sequence[float] = ()  # added to the logarithm of each class
 
     def codes(self, row: Row) -> Codes:
         return tuple(a.code(row[a.name]) for a in self.attributes)
@@ -269,6 +272,8 @@ def factor(
     x = codes[i]
     if model.unseen == "neutral" and not any(n["x", i, x, (), y] for y in c):
         return [Fraction(1)] * len(c)  # no row has the value: it says nothing
+    if model.strengths is not None:
+        return mixed_factor(model, n, i, codes, depth)
     pa: Codes = ()
     for level in range(1, min(depth, len(model.parents[i])) + 1):
         deeper = tuple(codes[j] for j in model.parents[i][:level])
@@ -282,6 +287,63 @@ def factor(
         (Fraction(n["x", i, x, pa, y]) + model.m / v) / (Fraction(n["pa", i, pa, y]) + model.m)
         for y in c
     ]
+
+
+def mixed_factor(model: Model, n: Cells, i: int, codes: Codes, depth: int) -> list[Fraction]:
+    """Every level is mixed with the one that has a parent less."""
+    c, v = range(len(model.classes)), model.attributes[i].n_values
+    assert model.strengths is not None
+    found = [
+        (Fraction(n["x", i, codes[i], (), y]) + model.m / v) / (Fraction(n["y", y]) + model.m)
+        for y in c
+    ]
+    for level in range(1, min(depth, len(model.parents[i])) + 1):
+        s = Fraction(model.strengths[i][level - 1])
+        pa = tuple(codes[j] for j in model.parents[i][:level])
+        found = [
+            (Fraction(n["x", i, codes[i], pa, y]) + s * found[y])
+            / (Fraction(n["pa", i, pa, y]) + s)
+            for y in c
+        ]
+    return found
+
+
+def strengths(model: Model, most: Any) -> dict[int, tuple[float, ...]]:
+    """Of every level the s that `most` finds for lists of n, t and the level above, left out."""
+    found: dict[int, tuple[float, ...]] = {}
+    n = tally(model)
+    for i in model.order:
+        known: tuple[float, ...] = ()
+        for level in range(1, len(model.parents[i]) + 1):
+            cells: dict[Any, tuple[float, float, float]] = {}
+            for codes, y in model.table:
+                pa = tuple(codes[j] for j in model.parents[i][:level])
+                key = codes[i], pa, y
+                out = min(1.0, n["x", i, *key])
+                above = {**model.__dict__, "strengths": {i: known}, "unseen": "smoothed"}
+                left = tally(model, (codes, y), out)
+                # What is left out of a cell of several rows is one of them, whichever.
+                p = mixed_factor(Model(**above), left, i, codes, level - 1)[y]
+                cells[key] = n["x", i, *key], n["pa", i, pa, y], float(p)
+            known = (*known, most(*(list(column) for column in zip(*cells.values(), strict=True))))
+        found[i] = known
+    return found
+
+
+def weighted_probabilities(model: Model, rows: Sequence[Row]) -> list[list[float]]:
+    """Those of a product whose levels have exponents, and whose classes are shifted."""
+    n, answer = tally(model), []
+    assert model.weights is not None
+    for row in rows:
+        codes = model.codes(row)
+        logs = [math.log(p) + s for p, s in zip(prior(model, n), model.shifts, strict=True)]
+        for i in model.order:
+            for level, weight in enumerate(model.weights[i]):
+                factors = factor(model, n, i, codes, level, "cell")
+                logs = [a + weight * math.log(f) for a, f in zip(logs, factors, strict=True)]
+        scores = [math.exp(a - max(logs)) for a in logs]
+        answer.append([s / sum(scores) for s in scores])
+    return answer
 
 
 def normalised(joint: Sequence[Fraction]) -> list[Fraction]:

@@ -83,7 +83,8 @@ class LeftOutRows:
     def scores(self, weights: Array, shifts: Array) -> Array:
         """Logarithms of ratios to the row's own class."""
         moved: Array = self.start + shifts - shifts[self.y][:, None]
-        return moved + np.tensordot(weights, self.logs, axes=1)
+        moved += np.tensordot(weights, self.logs, axes=1)
+        return moved
 
 
 def left_out_rows(
@@ -216,7 +217,7 @@ def _at(theta: Array, rows: LeftOutRows, centre: Array, pull: float) -> tuple[fl
     )
     gradient = means @ rows.w + pull * (theta - centre)
     weighted = p * rows.w[:, None]
-    flat = rows.logs.reshape(n_levels, -1)
+    flat = rows.logs.reshape(n_levels, p.size)
     levels = (flat * weighted.reshape(-1)) @ flat.T
     # A shift of class j is 1 for j, less 1 for rows of class j: their products are sums.
     crossed = np.einsum("fnc,nc->fc", rows.logs, weighted, optimize=True)[:, 1:]
@@ -251,8 +252,10 @@ def choose_weights(
         halves = (slice(0, n // 2), slice(n // 2, n))
         for weighting in asked:
             losses[weighting] = _crossed_loss(rows, halves, used[weighting], weighting, loss, pull)
-    best = min(asked, key=lambda a: -losses[a] if loss == "mcc" else losses[a], default="none")
-    best = best if losses else asked[0]
+    best = asked[0]
+    for tried in asked[1:]:
+        gain = losses[best] - losses[tried]
+        best = tried if (-gain if loss == "mcc" else gain) > 0 else best
     weights, shifts = (
         fit_shape(rows.part(slice(None), used[best]), pull)
         if best != "none"
@@ -278,8 +281,8 @@ def _crossed_loss(
     """The loss of each half with weights that were fitted on the other."""
     n_classes = rows.start.shape[1]
     sums = ArrayLosses([loss], 1, 1, n_classes)
-    for judged, fitted in (halves, halves[::-1]):
-        part = rows.part(judged, levels)
+    for tested, fitted in (halves, halves[::-1]):
+        part = rows.part(tested, levels)
         if weighting == "none":
             weights, shifts = part.deepest.astype(float), np.zeros(n_classes)
         else:

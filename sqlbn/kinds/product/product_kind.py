@@ -191,7 +191,7 @@ def _chains(workspace: Workspace, scorer: Scorer) -> list[list[dict[str, Any]]]:
     for chain in chains_of(scorer.factors):
         tables = []
         for factor in chain:
-            table = {
+            table: dict[str, Any] = {
                 "attributes": list(factor.variables),
                 "radices": [scorer.books[v].slots for v in factor.variables],
                 "table": table_of(workspace, factor.table),
