@@ -158,7 +158,9 @@ class _Writer:
 
     def _table(self, v: int) -> Array:
         """P(value | parents, class), scaled, with a last value that has the rest."""
-        logs = family_logs(self._workspace, self._spec, v) * self._weights.get(v, 1.0)
+        logs = family_logs(self._workspace, self._spec, v)
+        if v not in self._spec.level_weights:  # whose weights are in the logarithms
+            logs = logs * self._weights.get(v, 1.0)
         found = np.exp(logs)
         found /= found.sum(axis=0).max()
         rest = np.maximum(1.0 - found.sum(axis=0, keepdims=True), 0.0)

@@ -54,6 +54,11 @@ def check_is_network(workspace: Workspace, spec: ModelSpec) -> None:
             f"a model of {learner} is {spec.scoring.mixture}, not one; fit "
             f"{spec.scoring.nearest} instead"
         )
+    if spec.level_weights:
+        raise NetworkError(
+            f"this model of {learner} has weights of attributes, which no network can say; fit it "
+            f"with {opt('weights', 'none')}"
+        )
     # Early models have no column of weights; theirs count in full.
     columns = {name for name, _ in workspace.session.columns(workspace.table("attributes"))}
     if "weight" not in columns:
@@ -151,7 +156,7 @@ class _Reader:
 
 
 def family_logs(workspace: Workspace, spec: ModelSpec, position: int) -> Array:
-    """ln P(value | parents, class) as scoring has it, axes in that order.
+    """ln P(value | parents, class) as scoring has it, fitted weights included, axes in that order.
 
     There is a slot for unseen values on every axis but the class.
     """
@@ -170,7 +175,7 @@ def family_logs(workspace: Workspace, spec: ModelSpec, position: int) -> Array:
     counts[found["key"]] = found["n"]
     smoothing = spec.smoothing
     ignored = [smoothing.ignored_codes(b.n_values, b.missing) for b in books]
-    chain = Chain(spec.strengths.get(position, ()))
+    chain = Chain(spec.strengths.get(position, ()), spec.level_weights.get(position))
     return log_factor(counts.reshape(radices), smoothing, ignored, chain)
 
 

@@ -38,8 +38,8 @@ class ModelSpec:
     """The parts of a model that are small; counts and factors stay in their tables.
 
     `empty` are the intervals of numeric attributes that no training row is in; `strengths` those
-    of the levels of each attribute (hierarchical smoothing), `shifts` what is added to the
-    logarithms of the classes' priors.
+    of the levels of each attribute (hierarchical smoothing), `level_weights` their exponents where
+    they were fitted, `shifts` what is added to the logarithms of the classes' priors.
     """
 
     meta: dict[str, str]
@@ -54,6 +54,7 @@ class ModelSpec:
     scoring: Scoring
     empty: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     strengths: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
+    level_weights: Mapping[int, tuple[float, ...]] = field(default_factory=dict)
     shifts: Mapping[str, float] = field(default_factory=dict)
 
     @property
@@ -271,22 +272,23 @@ def _read_spec(workspace: Workspace) -> ModelSpec:
         parents=_read_parents(workspace),
         factors=factors,
         empty=empty,
-        strengths=_read_strengths(workspace, books),
+        strengths=_read_levels(workspace, "strengths", "strength", books),
+        level_weights=_read_levels(workspace, "weights", "weight", books),
         shifts=_read_shifts(workspace),
         scoring=read_scoring(workspace, scored_books(books, smoothing, empty), smoothing),
     )
 
 
-def _read_strengths(
-    workspace: Workspace, books: Sequence[Codebook]
+def _read_levels(
+    workspace: Workspace, table: str, column: str, books: Sequence[Codebook]
 ) -> dict[int, tuple[float, ...]]:
-    if "strengths" not in workspace.names():
+    """By attribute what a table says of the levels of its chain."""
+    if table not in workspace.names():
         return {}
     found: dict[str, list[float]] = {}
-    listed = workspace.read("strengths", "attribute", "strength", order=("attribute", "level"))
-    for name, strength in listed:
-        found.setdefault(name, []).append(float(strength))
-    return {i: tuple(found.get(book.name, ())) for i, book in enumerate(books)}
+    for name, value in workspace.read(table, "attribute", column, order=("attribute", "level")):
+        found.setdefault(name, []).append(float(value))
+    return {i: tuple(found[b.name]) for i, b in enumerate(books) if b.name in found}
 
 
 def _read_shifts(workspace: Workspace) -> dict[str, float]:

@@ -211,7 +211,9 @@ def test_weights_that_do_not_help_are_not_kept() -> None:
     rng = np.random.default_rng(3)
     y = rng.integers(0, 2, 2000)
     columns = [np.where(rng.random(2000) < 0.7, y, rng.integers(0, 2, 2000)) for _ in range(3)]
-    table = pa.table([pa.array([f"v{v}" for v in c]) for c in (*columns, y)], names=[*"abc", TARGET])
+    table = pa.table(
+        [pa.array([f"v{v}" for v in c]) for c in (*columns, y)], names=[*"abc", TARGET]
+    )
     with sqlbn.fit(table, TARGET, learner="nb", weights="auto") as model:
         losses = model.meta["weights_losses"]
         assert model.meta["weights"] == min(losses, key=losses.__getitem__)

@@ -42,6 +42,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
     "kdb": {"learner": "kdb", "k": 2},
     "kdb, parents": {"learner": "kdb", "k": 2, "backoff": "parents"},
     "skdb": {"learner": "skdb", "kmax": 2, "select": "k"},
+    "kdb, mixed": {"learner": "kdb", "k": 2, "smoothing": "hierarchical"},
     "a1de": {"learner": "a1de"},
     "a2de-w": {"learner": "a2de-w"},
     "a1de-s": {"learner": "a1de-s", "min_count": 20},

@@ -61,7 +61,7 @@ def test_json(
     name: str, fitted: dict[str, Model], new: pa.Table, wanted: dict[str, pa.Table]
 ) -> None:
     document = json.loads(str(fitted[name].export(format="json")))
-    assert (document["format"], document["version"]) == ("sqlbn-model", 2)
+    assert (document["format"], document["version"]) == ("sqlbn-model", 3)
     scorer = cases.Document(document)
     found = {row["id"]: scorer.predict(row) for row in new.to_pylist()}
     cases.check_equal(found, wanted[name], 3)

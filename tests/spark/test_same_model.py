@@ -25,6 +25,8 @@ CASES: dict[str, dict[str, Any]] = {
     "skdb-log_loss": {"learner": "skdb", "kmax": 1, "loss": "log_loss", "select": "attributes"},
     "skdb-brier": {"learner": "skdb", "kmax": 1, "loss": "brier", "structure_sample": 100},
     "kdb-bound": {"learner": "kdb", "k": 1, "bound": "normal", "block": 40},
+    "skdb-mixed": {"learner": "skdb", "kmax": 2, "smoothing": "auto", "weights": "auto"},
+    "kdb-mixed": {"learner": "kdb", "k": 2, "smoothing": "hierarchical", "weights": "levels"},
     "a1de": {},
     "a2de-sw": {"min_count": 5, "attributes": 5},
     "a1de-select": {"learner": "a1de-s", "select": "attributes", "min_count": 5},

@@ -21,6 +21,13 @@ LEARNERS: dict[str, dict[str, Any]] = {
     "tan": {"learner": "tan", "missing": "ignore", "exclude": ["many"]},
     "kdb": {"learner": "kdb", "k": 2, "backoff": "parents", "exclude": ["many", "moment"]},
     "skdb": {"learner": "skdb", "kmax": 2},
+    "mixed": {
+        "learner": "kdb",
+        "k": 3,
+        "smoothing": "hierarchical",
+        "weights": "levels",
+        "exclude": ["many", "moment"],
+    },
     "snb": {"learner": "snb"},
     "hgc": {"learner": "hgc"},
     "a1de": {"learner": "a1de-s", "min_count": 5, "exclude": _LONG},
@@ -159,7 +166,8 @@ class Document:
                 row = self.at(table["table"], self.key(codes, table["attributes"], radices))
                 if row is not None:
                     scores = [a + b for a, b in zip(scores, self.logs(row), strict=True)]
-                    break
+                    if not table.get("adds"):
+                        break
         return scores
 
     def average(self, codes: dict[int, int]) -> list[float]:

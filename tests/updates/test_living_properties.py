@@ -38,6 +38,7 @@ from update_cases import (
 )
 
 import sqlbn
+from sqlbn.engines.limits import Limits
 
 
 def learned(case: Case, rows: Rows) -> Any:
@@ -103,6 +104,8 @@ def test_also_where_tables_are_large(case: Case, seed: int, limit: int) -> None:
         live(case, seed)
 
 
+# So few rows say little, but weights they have.
+ANY_ROWS = Limits(choice_rows=1)
 OTHERS = [
     {"learner": "skdb", "kmax": 2},
     {"learner": "a1de"},
@@ -116,10 +119,17 @@ OTHERS = [
     {"learner": "spcr", "missing": "value"},
     {"learner": "tc", "order": "mi", "estimate": "m"},
     {"learner": "kdb", "k": 2, "missing": "ignore", "estimate": "laplace"},
+    {"learner": "kdb", "k": 3, "smoothing": "hierarchical"},
+    {"learner": "kdb", "k": 2, "smoothing": "hierarchical", "missing": "ignore"},
+    {"learner": "fan", "smoothing": "hierarchical"},
+    {"learner": "skdb", "kmax": 2, "smoothing": "auto", "weights": "levels", "limits": ANY_ROWS},
+    {"learner": "tan", "weights": "attributes", "limits": ANY_ROWS},
 ]
 
 
-@pytest.mark.parametrize("options", OTHERS, ids=lambda o: "-".join(map(str, o.values())))
+@pytest.mark.parametrize(
+    "options", OTHERS, ids=lambda o: "-".join(str(o[k]) for k in o if k != "limits")
+)
 def test_every_learner_lives(options: dict[str, Any]) -> None:
     @examples(5)
     @given(cases(), st.integers(0, 2**32))

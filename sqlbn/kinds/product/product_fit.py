@@ -207,8 +207,10 @@ class ProductFit(Fitting):
         else:
             shape = self._refinement.follow(follows, job, self.info)
             self.refined = Refined(counts, shape, job.smoothing, shape.chosen)
-        if job.weightings != ("none",):
+        if job.weightings != ("none",) and follows is None:
             self.refined = self._weighted(self.refined)
+        elif self.refined.shape.shifts:
+            self.chosen["weights"] = job.weightings[0]
         self.chosen |= {
             **self.refined.chosen,
             **job.learner.chosen(self.info, self.refined.shape.structure),
