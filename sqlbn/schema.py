@@ -515,6 +515,8 @@ META: tuple[MetaKey, ...] = (
     MetaKey("unseen", "unseen", "`--unseen`"),
     MetaKey("smoothing", "smoothing", "`--smoothing`, as it was chosen"),
     MetaKey("weights", "weightings", "`--weights`, as it was chosen"),
+    MetaKey("smoothing_losses", "object", "leave-one-out losses of both smoothings"),
+    MetaKey("effort", "text", "`--effort`, where no learner was named"),
     MetaKey("weights_losses", "object", "losses on rows that the weights were not fitted on"),
     MetaKey("weight", "text", "column of weights; empty: none", required=True),
     MetaKey("weight_bits", "bits", "binary digits behind the point that weights have"),

@@ -113,7 +113,8 @@ def options_like(
     if learner is None and not any(options.get(key) for key in learner_options()):
         # Models that are to be merged are of one kind: that of the pattern unless told.
         learner, known = told.learner, told.make_learner().options()
-        rules = {"m": told.m, "backoff": told.backoff, "unseen": told.unseen}
+        rules: dict[str, Any] = {"m": told.m, "backoff": told.backoff, "unseen": told.unseen}
+        rules |= {"smoothing": told.smoothing, "weights": told.weights}
         options = {**known, **rules, **options}
     settings, chosen = split_options(target, learner, {**options, **decided})
     return settings, chosen, Pattern(like.encoding)

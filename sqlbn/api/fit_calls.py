@@ -85,6 +85,17 @@ def fit(
         return Model(session, workspace, spec)
 
 
+def plan(
+    target: str, learner: str | Learner | None = None, **options: Unpack[FitKeywords]
+) -> list[str]:
+    """What `fit` with these options would try and choose, a line each; no row is read.
+
+    >>> plan("wins", effort="quick")[1]
+    'encoding: ef:5'
+    """
+    return split_options(target, learner, options)[1].plan()
+
+
 def load(
     store: str | Path,
     name: str,

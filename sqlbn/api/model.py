@@ -315,15 +315,18 @@ class Model:
         data: Any = None,
         *,
         again: bool = False,
+        refit_weights: bool = False,
         progress: Progress | None = None,
         **rows: Unpack[RowKeywords],
     ) -> Change:
         """Add rows: the model becomes that of a fit of old and new rows.
 
         A file that was counted is refused unless `again`. A stored model changes only when it is
-        saved again; `sqlbn.update` does both.
+        saved again; `sqlbn.update` does both. With `refit_weights` weights are fitted again, on
+        these rows.
         """
-        return self._changed("update", data, again, progress, _rows(rows))
+        how = {**_rows(rows), "refit_weights": refit_weights}
+        return self._changed("update", data, again, progress, how)
 
     def forget(
         self,

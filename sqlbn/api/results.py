@@ -1,5 +1,6 @@
 """What the program needs besides verbs: checks before the work, tables and pictures of results."""
 
+from sqlbn.api.fit_calls import plan
 from sqlbn.data.opening import check_there
 from sqlbn.engines.output_files import (
     check_folder,
@@ -46,6 +47,7 @@ __all__ = [
     "is_folder",
     "literal",
     "model_label",
+    "plan",
     "plot_curves",
     "plot_loocv",
     "plot_profiles",

@@ -28,6 +28,7 @@ def update(
     data: Any = None,
     *,
     again: bool = False,
+    refit_weights: bool = False,
     quiet: bool = True,
     progress: Progress | None = None,
     **options: Unpack[ReadingKeywords],
@@ -35,9 +36,11 @@ def update(
     """Add rows to a stored model: the result is that of a fit of old and new rows.
 
     `options` say which rows, and with what they are read. A file that is in the model already is
-    refused unless `again`.
+    refused unless `again`. Weights of attributes stay as they are, as counts do not tell them, but
+    with `refit_weights`: then these rows do.
     """
-    return _change(store, name, "update", data, again, told_by(quiet, progress), options)
+    how = {"again": again, "refit_weights": refit_weights}
+    return _change(store, name, "update", data, how, told_by(quiet, progress), options)
 
 
 def forget(
@@ -54,7 +57,7 @@ def forget(
 
     An error, and nothing changed, where some count would go below zero.
     """
-    return _change(store, name, "forget", data, again, told_by(quiet, progress), options)
+    return _change(store, name, "forget", data, {"again": again}, told_by(quiet, progress), options)
 
 
 def _change(
@@ -62,13 +65,13 @@ def _change(
     name: str,
     action: str,
     data: Any,
-    again: bool,
+    how: Mapping[str, bool],
     progress: Progress,
     options: Mapping[str, Any],
 ) -> Change:
     rows = checked_rows(other_options(options))
     with started(engine_settings(options), progress, data) as session:
-        return change_stored(session, store, name, action, data, progress, again=again, **rows)
+        return change_stored(session, store, name, action, data, progress, **how, **rows)
 
 
 def merge(

@@ -221,6 +221,9 @@ class Limits:
     # Rows that the weights of attributes and levels are fitted on: there are few weights. What each
     # level says of each class of a row is held at once: so many numbers, and a share of memory.
     weight_rows: int = 100_000
+    # Rows that a selection leaves out in turn where the user names no learner: the losses of nested
+    # models differ by more than so many rows leave open.
+    effort_rows: int = 100_000
     # Fewer rows than this say too little to choose anything by.
     choice_rows: int = 50
     weight_values: int = 1 << 24

@@ -161,6 +161,7 @@ class Outline:
     names: tuple[str, ...]
     shape: Shape
     has_pairs: bool
+    weightings: tuple[Weighting, ...] = ("none",)
 
 
 @dataclass(frozen=True)
@@ -173,13 +174,21 @@ class Rederived:
 
 @dataclass(frozen=True)
 class Added:
-    """The counts of a changed model added up, and what they tell."""
+    """The counts of a changed model added up, and what they tell.
+
+    `at_hand` are rows among the counted ones that weights are to be fitted on again.
+    """
 
     counts: FamilyCounts
     books: Sequence[Codebook]
     class_counts: Sequence[float]
     info: Information
     shape: Shape
+    at_hand: Encoded | None = None
+
+
+# Rows are needed to fit them: counts do not tell how attributes depend on each other.
+WEIGHTS_STAY = "the weights stay as they are"
 
 
 class Kind(ABC):

@@ -17,6 +17,7 @@ from sqlbn.encoding.learn_codebooks import (
     checked_method,
 )
 from sqlbn.encoding.profile import Choices
+from sqlbn.engines.limits import Limits
 from sqlbn.errors import OptionError, command, opt
 from sqlbn.kinds.estimates import (
     Rule as Smooth,
@@ -39,6 +40,7 @@ from sqlbn.learners.registry import (
     smoothed_learners,
 )
 from sqlbn.options.catalogue import (
+    DEFAULT_EFFORT,
     DEFAULT_LEARNER,
     RowKeywords,
     checked,
@@ -78,6 +80,7 @@ class FitOptions:
     backoff: str = "cell"
     smoothing: str | None = None
     weights: str | None = None
+    effort: str | None = None
     discretise: str | None = None
     encodings: tuple[str, ...] = ()
     bins: int | None = None
@@ -248,6 +251,27 @@ class FitOptions:
                 f"{opt('missing', 'ignore')} requires {opt('backoff', 'cell')}, not {self.backoff}"
             )
 
+    def plan(self) -> list[str]:
+        """What a fit with these options will try and choose, a line each."""
+        learner = self.make_learner()
+        said = ", ".join(f"{key} {value}" for key, value in learner.options().items())
+        lines = [f"learner: {learner.name}" + (f" ({said})" if said else "")]
+        if self.method == AUTO:
+            tried = ", ".join(map(str, candidates(self.encodings)))
+            lines.append(f"encoding: the best of {tried}, by rows that did not make the cuts")
+        else:
+            lines.append(f"encoding: {self.discretisation}")
+        if len(self.smoothings) > 1:
+            rules = " or ".join(s.rule for s in self.smoothings)
+            lines.append(f"smoothing: {rules}, by leave-one-out")
+        if self.weightings != ("none",):
+            asked = ", ".join(self.weightings)
+            lines.append(f"weights: {asked}, by rows that they are not fitted on")
+        if learner.kind.selection is not None:
+            rows = f" of {self.loocv_sample:,} rows at most" if self.loocv_sample else ""
+            lines.append(f"attributes and parents: by leave-one-out{rows}")
+        return lines
+
     def make_learner(self) -> Learner:
         """The learner these options ask for."""
         return self._made
@@ -407,14 +431,33 @@ def fit_options(
             check_whole(key, value)
         elif isinstance(value, str):
             check_text(key, value)
+    if learner is None and "k" in own:
+        learner = "kdb"  # `k` implies `kdb`
+    if learner is not None and "effort" in given:
+        raise OptionError(
+            f"{opt('effort', given['effort'])} chooses a learner: leave it or the learner out"
+        )
     if learner is None:
-        learner = "kdb" if "k" in own else DEFAULT_LEARNER  # `k` implies `kdb`
+        learner, given = DEFAULT_LEARNER, {**_of_effort(given), **given}
     others: dict[str, Any] = {
         key: as_list(value) if known[key].is_list else value
         for key, value in given.items()
         if key not in learner_options()
     }
     return FitOptions(target=target, learner=learner, learner_options=own, **others)
+
+
+def _of_effort(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What an effort chooses of the options that were not given."""
+    effort = checked("effort", given.get("effort", DEFAULT_EFFORT))
+    if effort == "quick":
+        return {"effort": effort}
+    chosen = {"effort": effort, "loocv_sample": Limits.effort_rows}
+    if "discretise" not in given and "bins" not in given:
+        chosen["discretise"] = AUTO
+    if given.get("backoff", "cell") == "cell":
+        chosen |= {"smoothing": AUTO, "weights": AUTO}
+    return chosen
 
 
 def _of_object(learner: Learner, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -117,12 +117,32 @@ class FitArguments:
         bool,
         Option("With --like: also its learner, parents and selection.", STORE, default=False),
     ]
+    dry_run: Annotated[
+        bool,
+        Option(
+            "Say what would be tried and chosen, and do nothing.",
+            OUTPUT,
+            default=False,
+            only_program=True,
+        ),
+    ]
 
 
 class AgainArguments:
     again: Annotated[
         bool,
         Option("Also files that were counted (or taken out) already.", STORE, default=False),
+    ]
+
+
+class RefitArguments:
+    refit_weights: Annotated[
+        bool,
+        Option(
+            "Fit the weights of attributes again, by these rows; else they stay as they are.",
+            STORE,
+            default=False,
+        ),
     ]
 
 
@@ -231,6 +251,14 @@ class ShowArguments:
         bool, Option("Show the leave-one-out losses of all nested models.", OUTPUT, default=False)
     ]
     plot: Annotated[Path | None, Option("Draw those losses into this .svg or .png.", OUTPUT)]
+    levels: Annotated[
+        bool,
+        Option(
+            "Show strengths and weights of the levels of each attribute's chain.",
+            OUTPUT,
+            default=False,
+        ),
+    ]
     terms: Annotated[bool, Option("Show the parent sets of a collection.", OUTPUT, default=False)]
     history: Annotated[
         bool, Option("Show what was added and taken out, and when.", OUTPUT, default=False)

@@ -53,6 +53,11 @@ WEIGHTINGS = {
     "levels": "one of each level of its chain",
     "auto": "what is best on rows that the weights were not fitted on",
 }
+EFFORTS = {
+    "quick": "skdb as its paper has it, equal frequency",
+    "normal": "skdb; encoding, smoothing and weights are chosen by rows that were left out",
+}
+DEFAULT_EFFORT = "normal"
 WEIGHT_KINDS = {
     "frequency": "a row of weight w stands for w equal rows; leave-one-out takes one of them out",
     "importance": "a row of weight w is one row that matters w; leave-one-out takes it out whole",
@@ -452,6 +457,15 @@ class FitKeywords(
 ):
     """All options of a fit besides its learner."""
 
+    effort: Annotated[
+        str | None,
+        Option(
+            f"Where no learner is named, what may be tried. {_explained(EFFORTS)}.",
+            LEARNER,
+            usual=DEFAULT_EFFORT,
+            choices=tuple(EFFORTS),
+        ),
+    ]
     weight: Annotated[str | None, Option("A column of row weights, 0 or more.", DATA)]
     weight_kind: Annotated[
         str | None,

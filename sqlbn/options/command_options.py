@@ -30,6 +30,7 @@ from sqlbn.options.arguments import (
     PrepareArguments,
     QueryArguments,
     RankArguments,
+    RefitArguments,
     ReplaceArguments,
     SampleArguments,
     ShowArguments,
@@ -136,7 +137,7 @@ COMMANDS: dict[str, CommandOptions] = {
     "update": CommandOptions(
         "Add rows to a model: the result is that of a fit of old and new rows.",
         "sqlbn update adult new.parquet",
-        (ModelArguments, DataArguments, StoreArguments, AgainArguments, *_TALK),
+        (ModelArguments, DataArguments, StoreArguments, AgainArguments, RefitArguments, *_TALK),
         ReadingKeywords,
     ),
     "forget": CommandOptions(

@@ -213,6 +213,7 @@ def fit_meta(prepared: Prepared, options: FitOptions, progress: Progress) -> dic
         "missing": options.rules.missing,
         "unseen": options.rules.unseen,
         "smoothing": options.rules.rule,
+        **({"effort": options.effort} if options.effort is not None else {}),
         "weight": options.weight or "",
         "weight_bits": training.weights.fraction_bits if training.weights is not None else "",
         "weight_kind": training.weights.kind if training.weights is not None else "",

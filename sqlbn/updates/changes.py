@@ -17,8 +17,8 @@ from sqlbn.encoding.preparing import Prepared, encode_rows, prepare_like
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.relations import Encoded
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import NoRowsError, SourceError, StoreError, opt
-from sqlbn.kinds.kind import Added
+from sqlbn.errors import NoRowsError, OptionError, SourceError, StoreError, opt
+from sqlbn.kinds.kind import WEIGHTS_STAY, Added
 from sqlbn.store.history import (
     FILES,
     HISTORY,
@@ -88,9 +88,18 @@ Changed = tuple[Workspace, ModelSpec, Change]
 
 
 def update(
-    model: StoredModel, source: Source, condition: str, again: bool, progress: Progress
+    model: StoredModel,
+    source: Source,
+    condition: str,
+    again: bool,
+    progress: Progress,
+    refit_weights: bool = False,
 ) -> Changed:
-    """The model with the rows of a source added."""
+    """The model with the rows of a source added; `refit_weights`: fitted again, by these rows."""
+    if refit_weights and not model.spec.level_weights:
+        raise OptionError(
+            f"{opt('refit_weights', True)}: the model has no weights; fit it with {opt('weights')}"
+        )
     files = counted_files(source, condition)
     if not again:
         check_not_counted(model.steps, files)
@@ -106,7 +115,8 @@ def update(
                 RowsPart(of_rows, encoded),
             ]
             total = model.rows + prepared.training.rows
-            built = _rebuild(new, model, joined, parts, total, progress)
+            at_hand = encoded if refit_weights else None
+            built = _rebuild(new, model, joined, parts, total, progress, at_hand)
         finally:
             discard(new.session, encoded)
         return _step("update", source, prepared, total, built, files), built
@@ -304,8 +314,9 @@ def _rebuild(
     parts: Sequence[Part],
     rows: int,
     progress: Progress,
+    at_hand: Encoded | None = None,
 ) -> Rebuilt:
-    """All tables of a model from the counts of its parts."""
+    """All tables of a model from the counts of its parts, weights from the rows `at_hand`."""
     missing = tuple(b.missing for b in joined.books.books)
     limits = new.session.limits
     encoded = Encoded("", joined.books.cards, rows, model.weighted, missing=missing, limits=limits)
@@ -321,12 +332,15 @@ def _rebuild(
             info = replace(info, cmi=model.cmi())
         covered = partial(_are_covered, parts)
         found = kind.rederive(outline, info, covered)
+        if at_hand is not None:
+            found = replace(found, notes=tuple(n for n in found.notes if n != WEIGHTS_STAY))
     _check_fillable(parts, kind.sets(found.shape))
     with progress.stage("parameters", "adding up families", rows):
         counts = kind.empty_counts(new, encoded, found.shape)
         combine(counts, parts)
     books, class_counts = joined.books.books, joined.class_counts
-    kind.finish(outline, Added(counts, books, class_counts, info, found.shape), progress)
+    added = Added(counts, books, class_counts, info, found.shape, at_hand)
+    kind.finish(outline, added, progress)
     n_classes, elementary = len(joined.class_counts), model.encoding.elementary
     write_variables(new, variables_of(new, joined.books.books, n_classes, elementary))
     # How it was chosen once.

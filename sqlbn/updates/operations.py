@@ -28,8 +28,6 @@ from sqlbn.updates.changes import (
 )
 from sqlbn.updates.stored_model import StoredModel
 
-ROWS = {"update": update, "forget": forget}
-
 
 def change_rows(
     model: StoredModel,
@@ -37,6 +35,7 @@ def change_rows(
     data: Any,
     *,
     again: bool = False,
+    refit_weights: bool = False,
     where: str | None = None,
     table: str | None = None,
     query: str | None = None,
@@ -72,7 +71,8 @@ def change_rows(
         raise
     source = with_class_of(source, model.spec.target.name)
     condition = condition_of(where, table, source.query or query)
-    return ROWS[action](model, source, condition, again, progress or Progress())
+    given = model, source, condition, again, progress or Progress()
+    return update(*given, refit_weights) if action == "update" else forget(*given)
 
 
 def change_stored(

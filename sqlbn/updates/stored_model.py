@@ -157,6 +157,7 @@ class StoredModel:
             names=tuple(b.name for b in self.spec.books),
             shape=shape_of(self.workspace, self.spec),
             has_pairs=self.class_variable < 2 or any(len(f) > 1 for f in margins),
+            weightings=options.weightings,
         )
 
     def cmi(self) -> Matrix | None:

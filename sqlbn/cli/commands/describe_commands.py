@@ -12,7 +12,7 @@ import sqlbn
 from sqlbn.cli.output import STATE, echo, echo_json
 from sqlbn.cli.output import table as text_table
 from sqlbn.errors import OptionError, SqlbnWarning, opt
-from sqlbn.options.catalogue import BACKOFFS, WEIGHT_KINDS
+from sqlbn.options.catalogue import BACKOFFS, SMOOTHINGS, WEIGHT_KINDS, WEIGHTINGS
 
 if TYPE_CHECKING:
     from sqlbn import Model
@@ -47,6 +47,7 @@ def show(
     cpt: str | None,
     loocv: bool,
     plot: Path | None,
+    levels: bool,
     terms: bool,
     history: bool,
     decisions: bool,
@@ -54,8 +55,8 @@ def show(
 ) -> None:
     """Show a model: attributes by information, parents, probabilities, how it was chosen.
 
-    Of --cpt, --loocv, --terms, --decisions and --history all that are asked for are shown, one
-    after the other; with --json several are one document, by these names.
+    Of --cpt, --loocv, --levels, --terms, --decisions and --history all that are asked for are
+    shown, one after the other; with --json several are one document, by these names.
     """
     from sqlbn.api import results
 
@@ -63,11 +64,12 @@ def show(
     asked: dict[str, Callable[[Model], Shown]] = {
         "cpt": lambda model: cpt_of(model, cpt or ""),
         "loocv": lambda model: loocv_of(model, plot),
+        "levels": levels_of,
         "terms": terms_of,
         "decisions": decisions_of,
         "history": history_of,
     }
-    wanted = (cpt is not None, loocv or plot is not None, terms, decisions, history)
+    wanted = (cpt is not None, loocv or plot is not None, levels, terms, decisions, history)
     with sqlbn.load(store, name) as model:
         found = {
             section: asked[section](model)
@@ -111,6 +113,26 @@ def history_of(model: Model) -> Shown:
     return steps, text_table(header, rows)
 
 
+def levels_of(model: Model) -> Shown:
+    """Strengths and weights of every level of the attributes' chains."""
+    if model.strengths is None and model.weights is None:
+        raise OptionError(
+            f"the model has no strengths and no weights; see {opt('smoothing', 'hierarchical')} "
+            f"and {opt('weights', 'levels')}"
+        )
+    found: dict[tuple[str, int], dict[str, Any]] = {}
+    for table, column in ((model.strengths, "strength"), (model.weights, "weight")):
+        for row in table.to_pylist() if table is not None else []:
+            key = row["attribute"], row["level"]
+            found.setdefault(key, {"attribute": key[0], "level": key[1]})[column] = row[column]
+    rank = {row["attribute"]: row["rank"] for row in model.attributes.to_pylist()}
+    rows = sorted(found.values(), key=lambda row: (rank[row["attribute"]], row["level"]))
+    shown = [
+        [r["attribute"], r["level"], *(r.get(c, "") for c in ("strength", "weight"))] for r in rows
+    ]
+    return rows, text_table(["attribute", "parents", "strength", "weight"], shown)
+
+
 def terms_of(model: Model) -> Shown:
     """The parent sets of a collection and their weights."""
     found = model.terms
@@ -143,7 +165,9 @@ def loocv_of(model: Model, plot: Path | None) -> Shown:
     surface = model.loocv
     if surface is None:
         raise OptionError(f"a {model.meta['learner']} model chooses nothing by leave-one-out")
-    rows, meta = surface.to_pylist(), model.meta
+    meta = model.meta
+    rule = meta.get("smoothing")
+    rows = [row for row in surface.to_pylist() if row.get("smoothing") in (None, rule)]
     loss = meta["options"]["loss"]
     chosen = (meta["selected_k"], meta["selected_attributes"])
     letter = "n" if meta["learner"] == "ande" else "k"
@@ -219,8 +243,20 @@ def _print_rules(model: Model) -> None:
     meta, kind = model.meta, model.meta.get("weight_kind")
     if kind in WEIGHT_KINDS:
         echo(f"weights: {meta['weight']!r}, {kind}: {WEIGHT_KINDS[kind]}")
+    _print_choices(meta)
+    if model.spec.smoothing.is_hierarchical:
+        return
     if model.parents.num_rows and meta.get("backoff") in BACKOFFS:
         echo(f"back-off {meta['backoff']}: parents are dropped {BACKOFFS[meta['backoff']]}")
+
+
+def _print_choices(meta: dict[str, Any]) -> None:
+    """How levels are smoothed and weighted, and what else was tried."""
+    for key, words in (("smoothing", SMOOTHINGS), ("weights", WEIGHTINGS)):
+        losses, value = meta.get(f"{key}_losses"), str(meta.get(key, "none"))
+        if losses or value not in ("none", "backoff"):
+            tried = ", ".join(f"{how} {loss:.4f}" for how, loss in (losses or {}).items())
+            echo(f"{key} {value}: {words[value]}" + (f" ({tried})" if tried else ""))
 
 
 def _print_confidence(model: Model) -> None:

@@ -23,6 +23,7 @@ def fit(
     like: str | None,
     like_store: str | None,
     same_structure: bool,
+    dry_run: bool,
     json: bool,
 ) -> None:
     """Learn a classifier and store it as tables."""
@@ -30,6 +31,10 @@ def fit(
 
     if like_store is not None and like is None:
         raise OptionError(f"{opt('like_store')} requires {opt('like')}")
+    if dry_run:
+        plan = results.plan(target, **options)
+        echo_json({"plan": plan}) if json else echo("\n".join(plan))
+        return
     with ExitStack() as stack:
         if store_table is not None and store != "models.duckdb":
             raise OptionError(f"give {opt('store')} or {opt('store_table')}, not both")

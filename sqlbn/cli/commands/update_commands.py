@@ -13,10 +13,24 @@ if TYPE_CHECKING:
 
 
 def update(
-    name: str, data: list[str], options: dict[str, Any], store: str, again: bool, json: bool
+    name: str,
+    data: list[str],
+    options: dict[str, Any],
+    store: str,
+    again: bool,
+    refit_weights: bool,
+    json: bool,
 ) -> None:
     """Add rows to a model: the result is that of a fit of old and new rows."""
-    change = sqlbn.update(store, name, data, again=again, quiet=STATE.quiet, **options)
+    change = sqlbn.update(
+        store,
+        name,
+        data,
+        again=again,
+        refit_weights=refit_weights,
+        quiet=STATE.quiet,
+        **options,
+    )
     _report(change, f"{change.rows:,} rows added to {name!r}", name, json)
 
 

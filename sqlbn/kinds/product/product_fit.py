@@ -12,15 +12,16 @@ from sqlbn.counts.families import FamilyCounts, count_families
 from sqlbn.data.no_target import NO_CLASS
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.errors import ColumnError
 from sqlbn.kinds.estimates import Chain, Smoothing
 from sqlbn.kinds.first_pass import Decider, count_information, decide_structure
-from sqlbn.kinds.kind import Fitting, Job, Selection
+from sqlbn.kinds.kind import Fitting, Job, Selection, Weighting
 from sqlbn.kinds.losses import Loss
 from sqlbn.kinds.product.array_loo import ArrayLoo, suits_arrays
 from sqlbn.kinds.product.attribute_weights import search_weights
 from sqlbn.kinds.product.factor_tables import AttributeValues, FactorTables
-from sqlbn.kinds.product.level_weights import fit_weights
+from sqlbn.kinds.product.level_weights import LevelWeights, fit_weights
 from sqlbn.kinds.product.product_selection import fixed_loss, select, selected_array_loss
 from sqlbn.kinds.product.seen_chain import find_chains
 from sqlbn.kinds.selection import chosen_loss
@@ -81,14 +82,15 @@ class Whole(Refinement):
     """All attributes with all their parents."""
 
     def refine(self, job: Job, counts: FamilyCounts, structure: Structure) -> Refined:
-        shape, tried = Shape.whole(structure), job.smoothings or (job.smoothing,)
+        shape, tried = Shape.whole(structure), smoothings_of(job)
         if len(tried) == 1:
             return Refined(counts, shape, tried[0], {})
         order, classes = structure.order, job.prepared.class_counts
         with job.progress.stage("loocv", "leave-one-out of both smoothings", job.encoded.rows):
             losses = {s: fixed_loss(counts, order, classes, s, "rmse") for s in tried}
         best = min(tried, key=lambda s: round(losses[s], DECIMALS))
-        return Refined(counts, shape, best, {"smoothing": best.rule}, losses[best])
+        chosen = {"smoothing": best.rule, "smoothing_losses": _by_rule(job, losses, best, "rmse")}
+        return Refined(counts, shape, best, chosen, losses[best])
 
     def again(self, now: Shape, structure: Structure) -> Shape:
         return Shape.whole(structure)
@@ -108,22 +110,24 @@ class Selective(Refinement):
 
     def refine(self, job: Job, counts: FamilyCounts, structure: Structure) -> Refined:
         depth = max(map(len, structure.parents), default=0)
-        best, smoothing = select(
+        best, losses = select(
             counts,
             structure.order,
             job.prepared.class_counts,
-            job.smoothings or (job.smoothing,),
+            smoothings_of(job),
             self.selection.within(depth, job.encoded.limits),
             job.loocv_sample,
             job.progress,
             job.is_trial,
         )
-        n = best.n_attributes
+        n, smoothing = best.n_attributes, next(iter(losses))
         shape = Shape.selective(structure, best.k, n)
         if not job.is_trial:
             with job.progress.stage("cut back", f"keeping {n} attributes with k = {best.k}"):
                 counts = counts.cut_back(shape.families)
-        chosen = {**shape.chosen, "smoothing": smoothing.rule}
+        chosen: dict[str, Any] = {**shape.chosen, "smoothing": smoothing.rule}
+        if len(losses) > 1:
+            chosen["smoothing_losses"] = _by_rule(job, losses, smoothing, self.loss)
         return Refined(counts, shape, smoothing, chosen)
 
     def again(self, now: Shape, structure: Structure) -> Shape:
@@ -227,26 +231,18 @@ class ProductFit(Fitting):
             return replace(refined, chosen={**refined.chosen, "weights": "none"})
         loss = self._refinement.loss
         with job.progress.stage("weights", "weights by leave-one-out", job.encoded.rows):
-            found = fit_weights(
-                refined.counts,
-                [i for i in shape.structure.order if i in shape.selected],
-                job.prepared.class_counts,
-                smoothing,
-                find_chains(refined.counts, smoothing, _ignored(refined.counts, smoothing)),
-                job.weightings,
-                loss,
+            classes = job.prepared.class_counts
+            shape, found = weighted_shape(
+                refined.counts, shape, classes, smoothing, job.weightings, loss
             )
         chosen = {**refined.chosen, "weights": found.weighting}
         chosen |= {"weights_losses": dict(found.losses)} if found.losses else {}
-        if found.weighting == "none":
-            return replace(refined, chosen=chosen)
-        levels = tuple(
-            found.weights.get(i, (*(0.0,) * len(p), 1.0))
-            for i, p in enumerate(shape.structure.parents)
-        )
-        names = [str(row[0]) for row in job.workspace.read("classes", "class", order=["code"])]
-        shifts = dict(zip(names, found.shifts, strict=True))
-        shape = replace(shape, weights=levels, shifts=shifts)
+        if found.losses:
+            listed = ", ".join(f"{how} {value:.4f}" for how, value in found.losses.items())
+            job.progress.note(
+                f"weights: {found.weighting}, by {loss} on rows that they were not fitted on "
+                f"({listed})"
+            )
         return replace(refined, shape=shape, chosen=chosen, loss=found.losses.get(found.weighting))
 
     def _parents(self) -> Structure:
@@ -323,6 +319,47 @@ def _confidence(decided: Decided | None, rule: Rule | None) -> dict[str, Any]:
     asked = ("bound", "delta", "delta_star", "tau", "block")
     given = {key: getattr(rule, key) for key in asked}
     return {"bound": given, "delta_star": decided.delta_star, "structure_rows": decided.rows}
+
+
+def smoothings_of(job: Job) -> tuple[Smoothing, ...]:
+    """Those to choose among; of few rows only the first."""
+    tried = job.smoothings or (job.smoothing,)
+    return tried if job.encoded.rows >= job.encoded.limits.choice_rows else tried[:1]
+
+
+def _by_rule(
+    job: Job, losses: Mapping[Smoothing, float], best: Smoothing, loss: Loss
+) -> dict[str, float]:
+    """The losses of both smoothings, and a word about the choice."""
+    found: dict[str, float] = {smoothing.rule: value for smoothing, value in losses.items()}
+    others = ", ".join(f"{rule} {value:.4f}" for rule, value in found.items() if rule != best.rule)
+    job.progress.note(
+        f"smoothing: {best.rule}, {loss} {losses[best]:.4f} by leave-one-out; {others}"
+    )
+    return found
+
+
+def weighted_shape(
+    counts: FamilyCounts,
+    shape: Shape,
+    class_counts: Sequence[float],
+    smoothing: Smoothing,
+    weightings: Sequence[Weighting],
+    loss: Loss,
+    rows: Encoded | None = None,
+) -> tuple[Shape, LevelWeights]:
+    """The shape with the weights that rows ask for: those that are counted, or some of them."""
+    order = [i for i in shape.structure.order if i in shape.selected]
+    chains = find_chains(counts, smoothing, _ignored(counts, smoothing))
+    found = fit_weights(counts, order, class_counts, smoothing, chains, weightings, loss, rows)
+    if found.weighting == "none":
+        return shape, found
+    levels = tuple(
+        found.weights.get(i, (*(0.0,) * len(p), 1.0)) for i, p in enumerate(shape.structure.parents)
+    )
+    names = [str(row[0]) for row in counts.workspace.read("classes", "class", order=["code"])]
+    shifts = dict(zip(names, found.shifts, strict=True))
+    return replace(shape, weights=levels, shifts=shifts), found
 
 
 def finish_product(

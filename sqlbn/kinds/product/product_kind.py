@@ -19,6 +19,7 @@ from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.first_pass import Decider
 from sqlbn.kinds.kind import (
+    WEIGHTS_STAY,
     Added,
     Covered,
     Fitting,
@@ -40,14 +41,12 @@ from sqlbn.kinds.product.product_fit import (
     Weighted,
     Whole,
     finish_product,
+    weighted_shape,
 )
 from sqlbn.kinds.product.product_query import chains_of, product_scores
 from sqlbn.search.search_options import Searching
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Shape
-
-# Rows are needed to fit them: counts do not tell how attributes depend on each other.
-WEIGHTS_STAY = "the weights stay as they are"
 
 
 @dataclass(frozen=True)
@@ -134,9 +133,19 @@ class ProductKind(Kind):
         return FamilyCounts(workspace, encoded, shape.families)
 
     def finish(self, outline: Outline, added: Added, progress: Progress) -> None:
-        finish_product(
-            added.counts, added.books, added.info, added.shape, outline.smoothing, progress
-        )
+        shape, smoothing = added.shape, outline.smoothing
+        if added.at_hand is not None:
+            with progress.stage("weights", "weights by leave-one-out", added.at_hand.rows):
+                shape, _ = weighted_shape(
+                    added.counts,
+                    shape,
+                    added.class_counts,
+                    smoothing,
+                    outline.weightings,
+                    self.loss,
+                    added.at_hand,
+                )
+        finish_product(added.counts, added.books, added.info, shape, smoothing, progress)
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,10 @@ def select(
     sample: int | None,
     progress: Progress,
     is_trial: bool = False,
-) -> tuple[Choice, Smoothing]:
-    """Evaluate every (k', number of attributes), write `loocv`, and choose; with which smoothing.
+) -> tuple[Choice, dict[Smoothing, float]]:
+    """Evaluate every (k', number of attributes), write `loocv`, and choose.
+
+    The smallest loss with every smoothing is told too, the best smoothing first.
 
     A trial, which compares encodings, gives up at the first k' past 1 that is not the best so far.
     """
@@ -52,9 +54,14 @@ def select(
     finally:
         if rows is not encoded:
             discard(session, rows)
-    best = min(smoothings, key=lambda s: best_value(found[s], selection))
+    ranked = sorted(smoothings, key=lambda s: best_value(found[s], selection))
     write_loocv(counts.workspace, {s.rule: surfaces for s, surfaces in found.items()}, selection.ks)
-    return best_of(found[best], selection), best
+    choices = {s: best_of(found[s], selection) for s in ranked}
+    losses = {
+        s: float(found[s][selection.loss][selection.ks.index(choice.k), choice.n_attributes])
+        for s, choice in choices.items()
+    }
+    return choices[ranked[0]], losses
 
 
 def _surfaces(
