@@ -1,0 +1,138 @@
+"""What `fit` chooses where no learner is named, and what it refuses to choose."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sqlbn
+from sqlbn.api.fit_calls import plan
+
+
+def table(rows: int, seed: int = 0) -> pa.Table:
+    """A class that depends on the sum of two numbers, a word that repeats one, and noise."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=rows), rng.normal(size=rows)
+    y = np.where(a + b + rng.normal(scale=0.3, size=rows) > 0, "up", "down")
+    word = np.where(a > 0.5, "high", np.where(a < -0.5, "low", "middle"))
+    noise = [f"n{v}" for v in rng.integers(0, 200, rows)]
+    return pa.table({"a": a, "b": b, "word": word, "noise": noise, "y": y})
+
+
+def test_normal_is_the_default_and_says_what_it_chose() -> None:
+    with sqlbn.fit(table(2000), "y") as model:
+        meta = model.meta
+        assert (meta["learner"], meta["effort"]) == ("skdb", "normal")
+        assert set(meta["smoothing_losses"]) == {"backoff", "hierarchical"}
+        losses = meta["smoothing_losses"]
+        assert meta["smoothing"] == min(losses, key=losses.__getitem__)
+        assert set(meta["weights_losses"]) == {"none", "attributes", "levels"}
+        assert meta["weights"] in meta["weights_losses"]
+
+
+def test_normal_beats_quick_where_attributes_repeat_each_other() -> None:
+    new = table(3000, seed=1)
+    losses = {}
+    for effort in ("quick", "normal"):
+        with sqlbn.fit(table(3000), "y", effort=effort) as model:
+            losses[effort] = model.evaluate(new).losses
+    assert losses["normal"]["rmse"] < losses["quick"]["rmse"]
+    assert losses["normal"]["log_loss"] < losses["quick"]["log_loss"]
+
+
+@pytest.mark.parametrize("options", [{"learner": "skdb"}, {"effort": "quick"}])
+def test_a_named_learner_and_quick_do_what_the_paper_says(options: dict[str, Any]) -> None:
+    with sqlbn.fit(table(500), "y", **options) as model:
+        assert model.meta["smoothing"] == "backoff"
+        assert model.weights is None
+        assert model.meta["options"]["discretise"] == "ef"
+        assert "weights" not in model.meta
+
+
+def test_an_option_that_is_given_is_not_chosen() -> None:
+    options = {"discretise": "ef", "bins": 3, "smoothing": "backoff", "weights": "attributes"}
+    with sqlbn.fit(table(500), "y", **options) as model:
+        assert model.meta["options"]["bins"] == 3
+        assert model.meta["smoothing"] == "backoff"
+        assert model.meta["weights"] == "attributes"
+        assert "encodings" not in model._workspace.names()
+
+
+def test_few_rows_are_nothing_to_choose_by() -> None:
+    with sqlbn.fit(table(40), "y") as model:
+        assert model.meta["smoothing"] == "backoff"
+        assert model.meta["weights"] == "none"
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_fewer_rows_than_anything(rows: int) -> None:
+    with sqlbn.fit(table(rows), "y") as model:
+        assert model.predict(table(5, seed=2)).num_rows == 5
+
+
+def test_one_class() -> None:
+    data = table(200)
+    alone = data.set_column(data.schema.get_field_index("y"), "y", pa.array(["up"] * 200))
+    with sqlbn.fit(alone, "y") as model:
+        assert model.predict(data).column("prediction").to_pylist() == ["up"] * 200
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "effort with a learner": ({"effort": "quick", "learner": "nb"}, "chooses a learner"),
+    "effort with k": ({"effort": "normal", "k": 1}, "chooses a learner"),
+    "an effort that is none": ({"effort": "huge"}, "quick"),
+    "weights of an average": ({"learner": "a1de", "weights": "levels"}, "is for products"),
+    "smoothing of a collection": ({"learner": "tc", "smoothing": "auto"}, "is for products"),
+    "weights of snb": ({"learner": "snb", "weights": "auto"}, "is for products"),
+    "weights without leave-one-out": (
+        {"learner": "kdb", "missing": "ignore", "weights": "levels"},
+        "needs leave-one-out",
+    ),
+    "auto without leave-one-out": ({"learner": "fan", "smoothing": "auto"}, "leave-one-out"),
+    "mixed levels and back-off": (
+        {"learner": "kdb", "smoothing": "hierarchical", "backoff": "parents"},
+        "requires backoff='cell'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_is_refused_in_one_line(case: str) -> None:
+    options, words = REFUSED[case]
+    with pytest.raises(sqlbn.SqlbnError, match=words) as error:
+        sqlbn.fit(table(100), "y", **options)
+    assert "\n" not in str(error.value)
+
+
+def test_a_plan_reads_nothing() -> None:
+    assert plan("y", effort="quick")[0].startswith("learner: skdb")
+    lines = plan("y")
+    assert any(line.startswith("smoothing: backoff or hierarchical") for line in lines)
+    assert any(line.startswith("weights: none, attributes, levels") for line in lines)
+
+
+def test_weights_stay_after_an_update_unless_fitted_again(tmp_path: Path) -> None:
+    store = tmp_path / "m.duckdb"
+    sqlbn.fit(table(600), "y", learner="nb", weights="levels", store=store, name="m").close()
+    with sqlbn.load(store, "m") as model:
+        before = model.weights.to_pylist()
+    change = sqlbn.update(store, "m", table(400, seed=3))
+    assert "the weights stay as they are" in change.notes
+    with sqlbn.load(store, "m") as model:
+        assert model.weights.to_pylist() == before
+    change = sqlbn.update(store, "m", table(500, seed=4), refit_weights=True)
+    assert "the weights stay as they are" not in change.notes
+    with sqlbn.load(store, "m") as model:
+        assert model.weights.to_pylist() != before
+        assert model.meta["rows"] == 1500
+
+
+def test_refit_of_a_model_without_weights_is_refused(tmp_path: Path) -> None:
+    store = tmp_path / "m.duckdb"
+    sqlbn.fit(table(100), "y", learner="nb", store=store, name="m").close()
+    with pytest.raises(sqlbn.SqlbnError, match="has no weights"):
+        sqlbn.update(store, "m", table(50, seed=1), refit_weights=True)
