@@ -12,7 +12,6 @@ from sqlbn.engines.sql import literal
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.kind import Selection
 from sqlbn.kinds.losses import Loss
-from sqlbn.structure.information import DECIMALS
 from sqlbn.structure.shape import Choice, choose
 
 Surfaces = dict[Loss, npt.NDArray[np.float64]]
@@ -25,11 +24,11 @@ def best_of(surfaces: Surfaces, selection: Selection) -> Choice:
     return choose(surface, ks, selection.select, selection.loss == "mcc")
 
 
-def best_value(surfaces: Surfaces, selection: Selection) -> float:
-    """Its loss, smaller is better, as it is compared."""
+def best_with_loss(surfaces: Surfaces, selection: Selection) -> tuple[Choice, float]:
+    """The same with its loss."""
     best = best_of(surfaces, selection)
-    value = float(surfaces[selection.loss][selection.ks.index(best.k), best.n_attributes])
-    return round(-value if selection.loss == "mcc" else value, DECIMALS)
+    place = selection.ks.index(best.k), best.n_attributes
+    return best, float(surfaces[selection.loss][place])
 
 
 def write_loocv(
@@ -46,16 +45,12 @@ def write_loocv(
     workspace.fill("loocv", rows)
 
 
-def chosen_loss(
-    workspace: Workspace, loss: Loss, k: int, n_attributes: int, smoothing: str | None = None
-) -> float:
+def chosen_loss(workspace: Workspace, loss: Loss, k: int, n_attributes: int) -> float:
     """The loss of the model that was chosen; others may have a smaller one where not all could be.
 
     With `select` k all attributes are kept, though fewer may do better.
     """
     cell = f"loss = {literal(loss)} AND k = {k} AND n_attributes = {n_attributes}"
-    if smoothing is not None:
-        cell += f" AND smoothing = {literal(smoothing)}"
     return float(workspace.read("loocv", "value", where=cell)[0][0])
 
 

@@ -433,6 +433,8 @@ def fit_options(
             check_text(key, value)
     if learner is None and "k" in own:
         learner = "kdb"  # `k` implies `kdb`
+    elif learner is None and own and "effort" not in given:
+        learner = DEFAULT_LEARNER  # its options imply `skdb`
     if learner is not None and "effort" in given:
         raise OptionError(
             f"{opt('effort', given['effort'])} chooses a learner: leave it or the learner out"

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, cast, get_args
 
 from sqlbn.errors import OptionError
 from sqlbn.kinds.kind import Kind, Selection
-from sqlbn.kinds.product.product_fit import Selective
 from sqlbn.kinds.product.product_kind import ProductKind
+from sqlbn.kinds.product.refinements import Selective
 from sqlbn.learners.base import Smooths, checked_loss
 from sqlbn.learners.kdb import Kdb
 from sqlbn.learners.registry import register

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sqlbn.kinds.kind import Kind
-from sqlbn.kinds.product.product_fit import Weighted
 from sqlbn.kinds.product.product_kind import ProductKind
+from sqlbn.kinds.product.refinements import Weighted
 from sqlbn.learners.base import Learner
 from sqlbn.learners.registry import register
 

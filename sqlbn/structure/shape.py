@@ -135,7 +135,7 @@ class Shape:
             return self
         weights = []
         for i, parents in enumerate(self.structure.parents):
-            known = other.weights[i] if i in other.selected and i < len(other.weights) else (1.0,)
+            known = other.weights[i]
             if len(known) != len(parents) + 1:
                 known = (*(0.0,) * len(parents), math.fsum(known))
             weights.append(known)

@@ -22,7 +22,7 @@ import pytest
 
 import sqlbn
 from sqlbn.kinds.kind import Kind, Needs, Selection
-from sqlbn.kinds.product.product_fit import Selective, Whole
+from sqlbn.kinds.product.refinements import Selective, Whole
 from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.learners import Learner, register, unregister
 from sqlbn.structure.information import Information

@@ -192,6 +192,27 @@ class ArrayLoo:
                 return sums.losses(n)
         return sums.losses(len(ks))
 
+    @property
+    def n_attributes(self) -> int:
+        """How many attributes the largest model has."""
+        return len(self._order)
+
+    def some_rows(self, most: int) -> RowBlock:
+        """So many of the rows at most, evenly spread."""
+        step = max(1, -(-len(self._left_out) // most))
+        return RowBlock.of(self._left_out[::step], self._y, self._w, self._importance)
+
+    def prior_of(self, part: RowBlock) -> Array:
+        """What the classes' shares say of some rows."""
+        return prior_logs(self._class_counts, self._smoothing, part)
+
+    def levels_of(self, place: int, k: int, part: RowBlock) -> list[Level]:
+        """What the levels of an attribute, by its place in the order, say of some rows."""
+        position, found = self._order[place], list[Level]()
+        for _ in range(min(k, len(self._families[position]) - 1) + 1):
+            found.append(self._deeper(position, part, found[-1] if found else None))
+        return found
+
     def _losses_at(
         self, k: int, at: int, part: RowBlock, levels: dict[int, Level], sums: ArrayLosses
     ) -> None:
@@ -296,7 +317,7 @@ class RowBlock:
     @staticmethod
     def of(rows: Sequence[int], y: Array, w: Array | None, importance: bool) -> RowBlock:
         """Some of all rows."""
-        at = np.arange(rows[0], rows[-1] + 1)
+        at = np.asarray(rows)
         weights = None if w is None else w[at]
         return RowBlock(at, y[at], weights, 1.0 if weights is None or not importance else weights)
 

@@ -22,6 +22,7 @@ from sqlbn.kinds.estimates import Chain, Smoothing
 from sqlbn.kinds.kind import Weighting
 from sqlbn.kinds.losses import Loss
 from sqlbn.kinds.product.array_loo import (
+    ArrayLoo,
     ArrayLosses,
     Level,
     RowBlock,
@@ -44,13 +45,15 @@ _DECIMALS = 4
 class LevelWeights:
     """Exponents of the levels of each attribute, what is added to each class, and how they did.
 
-    `losses` are those of rows that the weights were not fitted on, by what was weighted.
+    `losses` are those of rows that the weights were not fitted on, by what was weighted; `score` is
+    what is compared, smaller is better.
     """
 
     weighting: Weighting
     weights: Mapping[int, tuple[float, ...]]
     shifts: tuple[float, ...]
     losses: Mapping[str, float]
+    score: float | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ class LeftOutRows:
 
 def left_out_rows(
     counts: FamilyCounts,
-    order: Sequence[int],
+    families: Mapping[int, Sequence[int]],
     class_counts: Sequence[float],
     smoothing: Smoothing,
     chains: Mapping[int, Chain],
@@ -99,37 +102,38 @@ def left_out_rows(
     codes, w = read_codes(counts.workspace.session, rows)
     y = codes[-1].astype(np.int64)
     part = RowBlock.of(range(len(y)), y, w if rows.weighted else None, rows.importance)
-    found, places, deepest = [], [], []
-    for position in order:
-        levels = _levels_of(counts, position, smoothing, chains[position], codes, part)
-        found += [level.against_own for level in levels]
-        places += [position] * len(levels)
-        deepest += [False] * (len(levels) - 1) + [True]
-    n_classes = len(class_counts)
-    shape = (0, len(y), n_classes)
+    levels = {
+        position: _levels_of(counts, family, smoothing, chains[position], codes, part)
+        for position, family in families.items()
+    }
+    return _stacked(levels, prior_logs(np.asarray(class_counts, float), smoothing, part), part)
+
+
+def _stacked(levels: Mapping[int, Sequence[Level]], start: Array, part: RowBlock) -> LeftOutRows:
+    logs = [level.against_own for found in levels.values() for level in found]
     return LeftOutRows(
-        np.stack(found) if found else np.zeros(shape),
-        prior_logs(np.asarray(class_counts, float), smoothing, part),
-        y,
-        np.ones(len(y)) if part.w is None else part.w,
-        np.array(places, dtype=np.int64),
-        np.array(deepest, dtype=bool),
+        np.stack(logs) if logs else np.zeros((0, *start.shape)),
+        start,
+        part.y,
+        np.ones(len(part.y)) if part.w is None else part.w,
+        np.array([i for i, found in levels.items() for _ in found], dtype=np.int64),
+        np.array([level is found[-1] for found in levels.values() for level in found], dtype=bool),
     )
 
 
 def _levels_of(
     counts: FamilyCounts,
-    position: int,
+    family: Sequence[int],
     smoothing: Smoothing,
     chain: Chain,
     codes: Sequence[Array],
     part: RowBlock,
 ) -> list[Level]:
-    """The levels of one attribute: what each says of the rows."""
-    seen, family = SeenChain.of(counts, position, smoothing), counts.families[position]
+    """The levels of one attribute with these parents: what each says of the rows."""
+    seen = SeenChain.of(counts, family[0], smoothing)
     found: list[Level] = []
     cell = np.zeros(len(part.y), np.int64)
-    for depth, (variable, level) in enumerate(zip(family, seen.levels, strict=True)):
+    for depth, (variable, level) in enumerate(zip(family, seen.levels, strict=False)):
         card = counts.encoded.cards[variable]
         keys = level.lower * card + level.codes[depth]
         cell = np.searchsorted(keys, cell * card + codes[variable].astype(np.int64))
@@ -239,78 +243,111 @@ def _shift_products(p: Array, own: Array, w: Array) -> Array:
 
 
 def choose_weights(
-    rows: LeftOutRows, asked: Sequence[Weighting], loss: Loss, pull: float
+    rows: LeftOutRows,
+    asked: Sequence[Weighting],
+    loss: Loss,
+    pull: float,
+    is_compared: bool = False,
 ) -> LevelWeights:
     """The best of what was asked for, by rows that the weights were not fitted on.
 
     Each half of the rows is weighed by what the other half says; then all rows are fitted.
     """
-    n, every = len(rows.y), np.ones(len(rows.places), bool)
-    used = {"none": rows.deepest, "attributes": rows.deepest, "levels": every}
-    losses: dict[str, float] = {}
-    if len(asked) > 1:
-        halves = (slice(0, n // 2), slice(n // 2, n))
-        for weighting in asked:
-            losses[weighting] = _crossed_loss(rows, halves, used[weighting], weighting, loss, pull)
-    best = asked[0]
-    for tried in asked[1:]:
-        gain = losses[best] - losses[tried]
-        best = tried if (-gain if loss == "mcc" else gain) > 0 else best
-    weights, shifts = (
-        fit_shape(rows.part(slice(None), used[best]), pull)
-        if best != "none"
-        else (rows.deepest[rows.deepest].astype(float), np.zeros(rows.start.shape[1]))
-    )
+    used = _levels_used(rows)
+    tried: dict[Weighting, dict[Loss, float]] = {}
+    if len(asked) > 1 or is_compared:
+        tried = {how: _crossed_losses(rows, used[how], how, loss, pull) for how in asked}
+    best = min(tried, key=lambda how: _score(tried[how], loss), default=asked[0])
+    weights, shifts = _fitted(rows.part(slice(None), used[best]), best, pull)
     by_level = np.zeros(len(rows.places))
     by_level[used[best]] = weights
     found = {
         int(place): tuple(map(float, by_level[rows.places == place]))
         for place in np.unique(rows.places)
     }
-    return LevelWeights(best, found, tuple(map(float, shifts)), losses)
+    return LevelWeights(
+        best,
+        found,
+        tuple(map(float, shifts)),
+        {how: losses[loss] for how, losses in tried.items()},
+        _score(tried[best], loss) if tried else None,
+    )
 
 
-def _crossed_loss(
-    rows: LeftOutRows,
-    halves: tuple[slice, slice],
-    levels: Array,
-    weighting: Weighting,
-    loss: Loss,
-    pull: float,
-) -> float:
-    """The loss of each half with weights that were fitted on the other."""
-    n_classes = rows.start.shape[1]
-    sums = ArrayLosses([loss], 1, 1, n_classes)
+def _levels_used(rows: LeftOutRows) -> dict[Weighting, Array]:
+    every = np.ones(len(rows.places), bool)
+    return {"none": rows.deepest, "attributes": rows.deepest, "levels": every}
+
+
+def _score(losses: Mapping[Loss, float], loss: Loss) -> float:
+    """What is compared. RMSE, the usual loss, counts as much as log loss does.
+
+    Weights are fitted by likelihood: they mend probabilities that are too sure of themselves,
+    which RMSE hardly sees.
+    """
+    if loss == "rmse":
+        return losses["rmse"] * losses["log_loss"]
+    return -losses[loss] if loss == "mcc" else losses[loss]
+
+
+def _fitted(rows: LeftOutRows, weighting: Weighting, pull: float) -> tuple[Array, Array]:
+    if weighting == "none":
+        return rows.deepest.astype(float), np.zeros(rows.start.shape[1])
+    return fit_shape(rows, pull)
+
+
+def _crossed_losses(
+    rows: LeftOutRows, levels: Array, weighting: Weighting, loss: Loss, pull: float
+) -> dict[Loss, float]:
+    """The losses of each half with weights that were fitted on the other."""
+    n = len(rows.y)
+    halves = (slice(0, n // 2), slice(n // 2, n))
+    losses: list[Loss] = list(dict.fromkeys((loss, "log_loss")))
+    sums = ArrayLosses(losses, 1, 1, rows.start.shape[1])
     for tested, fitted in (halves, halves[::-1]):
         part = rows.part(tested, levels)
-        if weighting == "none":
-            weights, shifts = part.deepest.astype(float), np.zeros(n_classes)
-        else:
-            weights, shifts = fit_shape(rows.part(fitted, levels), pull)
+        weights, shifts = _fitted(rows.part(fitted, levels), weighting, pull)
         sums.add(0, 0, part.scores(weights, shifts), part.y, part.w)
-    return float(sums.losses(1)[loss][0, 0])
+    return {name: float(values[0, 0]) for name, values in sums.losses(1).items()}
+
+
+def weighted_array_loss(
+    passes: ArrayLoo, k: int, n_attributes: int, asked: Sequence[Weighting]
+) -> float:
+    """The RMSE of a trial in arrays with the weights that do best."""
+    limits = passes.limits
+    part = passes.some_rows(limits.weight_rows)
+    start = passes.prior_of(part)
+    size = max(1, start.size * n_attributes * (k + 1))
+    if size > limits.weight_values:
+        part = passes.some_rows(max(1, len(part.y) * limits.weight_values // size))
+        start = passes.prior_of(part)
+    levels = {place: passes.levels_of(place, k, part) for place in range(n_attributes)}
+    found = choose_weights(_stacked(levels, start, part), asked, "rmse", limits.weight_pull, True)
+    return found.losses[found.weighting]
 
 
 def fit_weights(
     counts: FamilyCounts,
-    order: Sequence[int],
+    families: Mapping[int, Sequence[int]],
     class_counts: Sequence[float],
     smoothing: Smoothing,
     chains: Mapping[int, Chain],
     asked: Sequence[Weighting],
     loss: Loss,
     encoded: Encoded | None = None,
+    is_compared: bool = False,
 ) -> LevelWeights:
-    """Weights of a product whose families are counted, from a sample of its rows."""
+    """Weights of a product of these families, which are counted, from a sample of its rows."""
     session, encoded = counts.workspace.session, encoded or counts.encoded
     limits, n_classes = session.limits, len(class_counts)
-    n_levels = sum(len(counts.families[i]) for i in order) + n_classes
+    n_levels = sum(map(len, families.values())) + n_classes
     room = min(limits.weight_values, int(limits.weight_share * session.memory_bytes / 8))
     most = max(1, min(limits.weight_rows, room // (n_levels * n_classes)))
     rows = sampled(session, encoded, most)
     try:
-        left_out = left_out_rows(counts, order, class_counts, smoothing, chains, rows)
+        left_out = left_out_rows(counts, families, class_counts, smoothing, chains, rows)
     finally:
         if rows is not encoded:
             discard(session, rows)
-    return choose_weights(left_out, asked, loss, limits.weight_pull)
+    return choose_weights(left_out, asked, loss, limits.weight_pull, is_compared)

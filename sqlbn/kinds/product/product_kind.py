@@ -35,15 +35,12 @@ from sqlbn.kinds.kind import (
 )
 from sqlbn.kinds.product.product_fit import (
     ProductFit,
-    Refinement,
     SearchedFit,
-    Selective,
-    Weighted,
-    Whole,
     finish_product,
     weighted_shape,
 )
 from sqlbn.kinds.product.product_query import chains_of, product_scores
+from sqlbn.kinds.product.refinements import Refinement, Selective, Weighted, Whole
 from sqlbn.search.search_options import Searching
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Shape

@@ -21,7 +21,7 @@ from sqlbn.kinds.product.seen_chain import find_chains
 from sqlbn.kinds.selection import (
     Surfaces,
     best_of,
-    best_value,
+    best_with_loss,
     seconds_of,
     write_loocv,
 )
@@ -37,10 +37,8 @@ def select(
     sample: int | None,
     progress: Progress,
     is_trial: bool = False,
-) -> tuple[Choice, dict[Smoothing, float]]:
-    """Evaluate every (k', number of attributes), write `loocv`, and choose.
-
-    The smallest loss with every smoothing is told too, the best smoothing first.
+) -> dict[Smoothing, tuple[Choice, float]]:
+    """Evaluate every (k', number of attributes), write `loocv`, and choose, with each smoothing.
 
     A trial, which compares encodings, gives up at the first k' past 1 that is not the best so far.
     """
@@ -54,14 +52,8 @@ def select(
     finally:
         if rows is not encoded:
             discard(session, rows)
-    ranked = sorted(smoothings, key=lambda s: best_value(found[s], selection))
     write_loocv(counts.workspace, {s.rule: surfaces for s, surfaces in found.items()}, selection.ks)
-    choices = {s: best_of(found[s], selection) for s in ranked}
-    losses = {
-        s: float(found[s][selection.loss][selection.ks.index(choice.k), choice.n_attributes])
-        for s, choice in choices.items()
-    }
-    return choices[ranked[0]], losses
+    return {s: best_with_loss(surfaces, selection) for s, surfaces in found.items()}
 
 
 def _surfaces(
@@ -131,12 +123,10 @@ def _is_past_best(selection: Selection, surfaces: Surfaces) -> bool:
     return ks[-1] > 1 and best_of(surfaces, selection).k < ks[-1]
 
 
-def selected_array_loss(passes: ArrayLoo, selection: Selection) -> float:
-    """The RMSE of a trial in arrays: of the model that would be selected."""
+def selected_array_model(passes: ArrayLoo, selection: Selection) -> tuple[Choice, float]:
+    """What would be selected of a trial in arrays, and its RMSE."""
     enough = partial(_is_past_best, selection)
-    surfaces = passes.surface(selection.ks, is_enough=enough)
-    best = best_of(surfaces, selection)
-    return float(surfaces["rmse"][selection.ks.index(best.k), best.n_attributes])
+    return best_with_loss(passes.surface(selection.ks, is_enough=enough), selection)
 
 
 def _estimate(passes: LeaveOneOut, rows: Encoded, ks: Sequence[int]) -> float:

@@ -1,0 +1,180 @@
+"""What is chosen of a product when its families have been counted: all, a part, or weights."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlbn.counts.families import FamilyCounts
+from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.kind import Job, Selection, Weighting
+from sqlbn.kinds.losses import Loss
+from sqlbn.kinds.product.array_loo import ArrayLoo
+from sqlbn.kinds.product.attribute_weights import search_weights
+from sqlbn.kinds.product.level_weights import weighted_array_loss
+from sqlbn.kinds.product.product_selection import fixed_loss, select, selected_array_model
+from sqlbn.structure.information import DECIMALS, Information
+from sqlbn.structure.shape import Shape, Structure
+
+
+@dataclass(frozen=True)
+class Refined:
+    """The counts and the shape that are kept, and what is noted of the choice."""
+
+    counts: FamilyCounts
+    shape: Shape
+    smoothing: Smoothing
+    chosen: Mapping[str, Any]
+    # By leave-one-out, where it was found on the way; of weights by rows that they have not seen.
+    loss: float | None = None
+    # What models with weights are compared by, smaller is better.
+    score: float | None = None
+
+    def rank(self, loss: Loss) -> float:
+        """What candidates are compared by, smaller is better."""
+        if self.score is not None:
+            return round(self.score, DECIMALS)
+        value = self.loss if self.loss is not None else 0.0
+        return round(-value if loss == "mcc" else value, DECIMALS)
+
+
+def smoothings_of(job: Job) -> tuple[Smoothing, ...]:
+    """Those to choose among; of few rows only the first."""
+    tried = job.smoothings or (job.smoothing,)
+    return tried if job.encoded.rows >= job.encoded.limits.choice_rows else tried[:1]
+
+
+class Refinement(ABC):
+    """What is chosen of a product when its families have been counted."""
+
+    # What a change cannot choose again, told to the user.
+    kept_notes: tuple[str, ...] = ()
+    has_loo = True
+    loss: Loss = "rmse"
+
+    @abstractmethod
+    def candidates(self, job: Job, counts: FamilyCounts, structure: Structure) -> list[Refined]:
+        """The best model with each smoothing."""
+
+    def kept(self, job: Job, best: Refined) -> Refined:
+        """The best of them, with no more counts than it needs."""
+        return best
+
+    def follow(self, shape: Shape, job: Job, info: Information) -> Shape:
+        """The shape of a model to follow, on these rows."""
+        return shape
+
+    @abstractmethod
+    def again(self, now: Shape, structure: Structure) -> Shape:
+        """The shape of a changed model in which the choice stays as it was."""
+
+    def array_loss(self, passes: ArrayLoo, depth: int, weightings: Sequence[Weighting]) -> float:
+        """The RMSE by leave-one-out in arrays; `depth` is the largest number of parents."""
+        if tuple(weightings) == ("none",):
+            return float(passes.surface([depth])["rmse"][0, -1])
+        return weighted_array_loss(passes, depth, passes.n_attributes, weightings)
+
+    def loo_loss(self, job: Job, refined: Refined, loss: Loss) -> float:
+        """The loss by leave-one-out."""
+        if refined.loss is not None:
+            return refined.loss
+        order, classes = refined.shape.structure.order, job.prepared.class_counts
+        return fixed_loss(refined.counts, order, classes, refined.smoothing, loss)
+
+
+class Whole(Refinement):
+    """All attributes with all their parents."""
+
+    def candidates(self, job: Job, counts: FamilyCounts, structure: Structure) -> list[Refined]:
+        shape, tried = Shape.whole(structure), smoothings_of(job)
+        found = [Refined(counts, shape, smoothing, {}) for smoothing in tried]
+        if len(tried) == 1:
+            return found
+        order, classes = structure.order, job.prepared.class_counts
+        with job.progress.stage("loocv", "leave-one-out of both smoothings", job.encoded.rows):
+            return [
+                replace(r, loss=fixed_loss(counts, order, classes, r.smoothing, self.loss))
+                for r in found
+            ]
+
+    def again(self, now: Shape, structure: Structure) -> Shape:
+        return Shape.whole(structure)
+
+
+@dataclass(frozen=True)
+class Selective(Refinement):
+    """How many parents, and how many of the first attributes: by leave-one-out."""
+
+    selection: Selection
+    kept_notes = ("the selection by leave-one-out stays as it is",)
+
+    @property
+    def loss(self) -> Loss:  # type: ignore[override]
+        """That of the selection."""
+        return self.selection.loss
+
+    def candidates(self, job: Job, counts: FamilyCounts, structure: Structure) -> list[Refined]:
+        depth = max(map(len, structure.parents), default=0)
+        found = select(
+            counts,
+            structure.order,
+            job.prepared.class_counts,
+            smoothings_of(job),
+            self.selection.within(depth, job.encoded.limits),
+            job.loocv_sample,
+            job.progress,
+            job.is_trial,
+        )
+        shapes = [Shape.selective(structure, c.k, c.n_attributes) for c, _ in found.values()]
+        return [
+            Refined(counts, shape, smoothing, {**shape.chosen, "smoothing": smoothing.rule}, loss)
+            for shape, (smoothing, (_, loss)) in zip(shapes, found.items(), strict=True)
+        ]
+
+    def kept(self, job: Job, best: Refined) -> Refined:
+        if job.is_trial:
+            return best
+        shape = best.shape
+        title = f"keeping {len(shape.selected)} attributes with k = {shape.k}"
+        with job.progress.stage("cut back", title):
+            return replace(best, counts=best.counts.cut_back(shape.families))
+
+    def again(self, now: Shape, structure: Structure) -> Shape:
+        return Shape.selective(structure, now.k, len(now.selected))
+
+    def array_loss(self, passes: ArrayLoo, depth: int, weightings: Sequence[Weighting]) -> float:
+        best, loss = selected_array_model(passes, self.selection.within(depth, passes.limits))
+        if tuple(weightings) == ("none",):
+            return loss
+        return weighted_array_loss(passes, best.k, best.n_attributes, weightings)
+
+
+@dataclass(frozen=True)
+class Weighted(Refinement):
+    """Weights of attributes from a search over subsets: of all models tried, or of the best one."""
+
+    single: bool
+    kept_notes = ("the weights of the attributes stay as they are",)
+    has_loo = False
+
+    def candidates(self, job: Job, counts: FamilyCounts, structure: Structure) -> list[Refined]:
+        seed = job.workspace.session.settings.seed
+        found = search_weights(counts, job.prepared.class_counts, job.smoothing, seed, job.progress)
+        single = tuple(float(i in found.best) for i in counts.families)
+        weights = single if self.single else found.weights
+        used = tuple(i for i in counts.families if weights[i] > 0)
+        shape = Shape(structure, used, weights=tuple((w,) for w in weights))
+        noted = ("cost", "null_cost", "evaluations")
+        chosen = {name: getattr(found, name) for name in noted}
+        return [Refined(counts, shape, job.smoothing, chosen)]
+
+    def kept(self, job: Job, best: Refined) -> Refined:
+        return replace(best, counts=best.counts.cut_back(best.shape.families))
+
+    def follow(self, shape: Shape, job: Job, info: Information) -> Shape:
+        return replace(shape, structure=job.learner.structure(info))
+
+    def again(self, now: Shape, structure: Structure) -> Shape:
+        return replace(now, structure=structure)
