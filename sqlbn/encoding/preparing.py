@@ -191,8 +191,8 @@ def look(session: Session, source: Source, options: ColumnOptions, progress: Pro
     return Looked(training, class_book, classes, profiles)
 
 
-def look_alike(session: Session, source: Source, known: Looked) -> Looked:
-    """The same columns, of the same kinds, in some of the rows; none is left out."""
+def look_alike(session: Session, source: Source, known: Looked, keep: frozenset[str]) -> Looked:
+    """The same columns, of the same kinds, in some of the rows; constants are left out anew."""
     asked, kinds = known.training, {p.name: p.kind for p in known.profiles}
     weights = asked.weights
     training = training_rows(
@@ -208,7 +208,7 @@ def look_alike(session: Session, source: Source, known: Looked) -> Looked:
     choices = Choices(
         frozenset(n for n, kind in kinds.items() if kind == "categorical"),
         frozenset(n for n, kind in kinds.items() if kind == "numeric"),
-        frozenset(kinds),
+        keep,
     )
     _, profiles = profile_columns(session, training.source, training.attributes, choices)
     return Looked(training, class_book, classes, profiles)

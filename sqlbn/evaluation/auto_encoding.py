@@ -83,17 +83,14 @@ class Field:
 
     def halves(self) -> tuple[Field, Field]:
         """The rows in two parts, copied."""
-        options = self.options.of_used_columns()
-        one, other = (
-            replace(
-                self,
-                source=drawn,
-                options=options,
-                looked=look_alike(self.session, drawn, self.looked),
-            )
-            for drawn in (self._drawn(0, 1 / 2), self._drawn(1 / 2, 1))
-        )
-        return one, other
+        return self._half(0, 1 / 2), self._half(1 / 2, 1)
+
+    def _half(self, low: float, high: float) -> Field:
+        drawn, keep = self._drawn(low, high), self.options.choices(self.source).keep
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SqlbnWarning)
+            looked = look_alike(self.session, drawn, self.looked, keep)
+        return replace(self, source=drawn, options=self.options.of_used_columns(), looked=looked)
 
     def _drawn(self, low: float, high: float) -> Source:
         """The rows whose shuffled numbers are in a range, copied with a row number of their own."""

@@ -58,7 +58,8 @@ def expected(trial: Trial, trials: Sequence[Trial], rows: int, loss: Loss) -> fl
     if trial.halves is None:
         return _rounded(_sign(loss) * trial.value)
     left = 1 - math.sqrt(trial.rows / 2 / rows)
-    gained = _gain(_grows_like(trial, trials), loss) * left / (1 - math.sqrt(1 / 2))
+    last = min(_gain(t, loss) for t in (trial, _grows_like(trial, trials)))
+    gained = last * left / (1 - math.sqrt(1 / 2))
     return _rounded(_sign(loss) * trial.halves.crossed - gained)
 
 
@@ -69,10 +70,10 @@ def _gain(trial: Trial, loss: Loss) -> float:
 
 
 def _grows_like(trial: Trial, trials: Sequence[Trial]) -> Trial:
-    """The trial whose gain by more rows is that of an encoding: the more codes, the larger.
+    """The trial that an encoding does not gain more than by more rows: the more codes, the larger.
 
-    Of supervised cuts the gain cannot be told from flattery, so it is that of equal frequency with
-    about as many codes.
+    Of supervised cuts a gain cannot be told from flattery, so it is at most that of equal frequency
+    with about as many codes.
     """
     fair = [t for t in trials if not t.encoding.is_supervised]
     if not trial.encoding.is_supervised or not fair:
