@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 
 
 METHODS = ("ef", "mdl", "modl")
-# The best of several, by leave-one-out.
+# The best of several, by losses of rows that did not teach the cut points.
 AUTO = "auto"
-ENCODINGS = "ef:5,ef:10,ef:20,ef:50,mdl,modl"
+ENCODINGS = "ef:5,ef:10,ef:20,mdl,modl"
 DEFAULT_BINS = 5
 
 
@@ -71,6 +71,11 @@ class Discretisation:
 
     def __str__(self) -> str:
         return f"ef:{self.bins}" if self.method == "ef" else self.method
+
+    @property
+    def is_supervised(self) -> bool:
+        """Whether the classes make the cut points."""
+        return self.method != "ef"
 
     @property
     def groups_values(self) -> bool:

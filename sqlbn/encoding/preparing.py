@@ -191,6 +191,29 @@ def look(session: Session, source: Source, options: ColumnOptions, progress: Pro
     return Looked(training, class_book, classes, profiles)
 
 
+def look_alike(session: Session, source: Source, known: Looked, keep: frozenset[str]) -> Looked:
+    """The same columns, of the same kinds, in some of the rows; constants are left out anew."""
+    asked, kinds = known.training, {p.name: p.kind for p in known.profiles}
+    weights = asked.weights
+    training = training_rows(
+        session,
+        source,
+        asked.target,
+        list(kinds),
+        weights.column if weights is not None else None,
+        weights.fraction_bits if weights is not None else None,
+        weights.kind if weights is not None else None,
+    )
+    class_book, classes = learn_classes(session, training.source, training.target, training.weights)
+    choices = Choices(
+        frozenset(n for n, kind in kinds.items() if kind == "categorical"),
+        frozenset(n for n, kind in kinds.items() if kind == "numeric"),
+        keep,
+    )
+    _, profiles = profile_columns(session, training.source, training.attributes, choices)
+    return Looked(training, class_book, classes, profiles)
+
+
 def prepare(
     looked: Looked, workspace: Workspace, options: ColumnOptions, progress: Progress
 ) -> Prepared:

@@ -297,19 +297,15 @@ class Limits:
 
     # -- evaluation, networks, export --------------------------------------------------------
 
-    # Automatic encoding tries all candidates on one of so many parts of the rows: on large data six
-    # of them then cost less than one fit of all rows. Fewer rows than `trial_rows` say nothing of
-    # how fine to cut; all rows are tried where they are less than `trial_least_parts` times that.
-    trial_parts: int = 8
-    trial_rows: int = 2000
-    trial_least_parts: int = 2
-    # More intervals are of no use where the last step to more of them made the loss larger, and it
-    # is larger than the best by this share.
-    trial_past_best: float = 0.05
-    # What leave-one-out says for cuts that the classes made is not believed to more than this share
-    # on a part of the rows: it does not cut anew for every row, which flatters most where rows are
-    # few.
-    trial_flattery: float = 0.1
+    # Automatic encoding tries all candidates on one of so many parts of the rows, and on halves of
+    # it: five of them then cost less than one fit of all rows. Parts have at least `trial_rows`,
+    # where the order of encodings is no longer that of the noise; all rows are tried where they are
+    # less than twice that, and none where they are fewer than `trial_fewest`.
+    trial_parts: int = 16
+    trial_rows: int = 10_000
+    trial_fewest: int = 50
+    # A second encoding is fitted on all rows if its loss is expected to be smaller by this share.
+    trial_worth: float = 0.01
     # Past this many classes the engine takes longer to plan scores and losses in one query than to
     # write the scores down first (DuckDB 2.0: 11 classes 0.25 s, 26 2.5 s, 51 10 s; apart 0.1 s).
     loss_classes: int = 8

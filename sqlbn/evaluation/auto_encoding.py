@@ -1,8 +1,8 @@
-"""The encoding chosen by the data: leave-one-out losses of the same rows compare encodings.
+"""The encoding chosen by the data: honest losses of the same rows compare encodings.
 
-All candidates are tried on a part of the rows, and only judged; the best of them is fitted on all,
-and others that more rows may favour. Where all rows contradict the part, those that it may have
-ruled out wrongly are fitted too: at most, every encoding once.
+All candidates are tried on a part of the rows, and only judged; the one that is expected to be the
+best on all of them is fitted, and a second one only where all rows contradict what was expected.
+What trials say of all rows is in encoding_trials.py.
 """
 
 from __future__ import annotations
@@ -13,136 +13,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlbn.data import Source
-from sqlbn.data.sampling import shuffle_sql, staged
+from sqlbn.data.sampling import WORD, shuffle_sql, staged
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.learn_codebooks import AUTO, Discretisation, candidates
-from sqlbn.encoding.preparing import Looked, look
+from sqlbn.encoding.preparing import Looked, look, look_alike
 from sqlbn.engines import Session
-from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.value_types import type_group
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnWarning
+from sqlbn.evaluation.encoding_trials import (
+    HalfLosses,
+    Trial,
+    as_loss,
+    expected,
+    is_known,
+    pooled,
+    seen,
+)
+from sqlbn.evaluation.held_out import evaluate_source
 from sqlbn.kinds.losses import Loss
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.pipeline import Pattern, fit_with_loo, try_encoding
-from sqlbn.store.spec import ModelSpec
-from sqlbn.structure.information import DECIMALS
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One encoding on some rows: its loss, and how many codes its attributes have in all."""
-
-    encoding: Discretisation
-    rows: int
-    value: float
-    n_codes: int
-    numeric: bool
-
-
-def in_order_of_trial(chosen: Sequence[Discretisation]) -> list[Discretisation]:
-    """The fewest intervals, what finds their number itself, then more and more intervals."""
-    by_bins = sorted((e for e in chosen if e.method == "ef"), key=lambda e: e.bins)
-    return [*by_bins[:1], *(e for e in chosen if e.method != "ef"), *by_bins[1:]]
-
-
-def is_known(encoding: Discretisation, trials: Sequence[Trial]) -> bool:
-    """Whether another trial was the same: without quantities only grouping makes a difference."""
-    plain = [t for t in trials if not t.encoding.groups_values]
-    return bool(plain) and not plain[0].numeric and not encoding.groups_values
-
-
-def is_hopeless(
-    encoding: Discretisation,
-    trials: Sequence[Trial],
-    loss: Loss,
-    past_best: float = Limits.trial_past_best,
-) -> bool:
-    """Whether fewer intervals were too many already."""
-    coarser = [rank(t, loss) for t in trials if t.encoding.method == "ef"]
-    if encoding.method != "ef" or len(coarser) < 2 or coarser[-1] <= coarser[-2]:
-        return False
-    best = min(rank(t, loss) for t in trials)
-    return coarser[-1] > best + past_best * abs(best)
-
-
-def rank(trial: Trial, loss: Loss) -> float:
-    """The loss, smaller is better; the last bits of a parallel sum do not decide."""
-    value = -trial.value if loss == "mcc" else trial.value
-    return round(value, DECIMALS)
-
-
-def finalists(trials: Sequence[Trial], loss: Loss, of_part: bool) -> list[Discretisation]:
-    """The best, and of a part others that more rows may favour; ties go to the first.
-
-    Such are those that cut finer; of mdl and modl, whose cuts the classes make, the other one; and
-    beside these the best of those whose cuts they do not make.
-    """
-    best = min(trials, key=lambda t: rank(t, loss))
-    others = [t for t in trials if of_part and t is not best and _may_overtake(t, best)]
-    fair = [t for t in trials if of_part and is_fair(t.encoding) and not is_fair(best.encoding)]
-    more = [min(found, key=lambda t: rank(t, loss)) for found in (others, fair) if found]
-    return list(dict.fromkeys(t.encoding for t in (best, *more)))
-
-
-def is_fair(encoding: Discretisation) -> bool:
-    """Whether cuts do not look at the classes, so that leave-one-out does not flatter them."""
-    return encoding.method == "ef"
-
-
-def _may_overtake(trial: Trial, best: Trial) -> bool:
-    both_find = trial.encoding.method != "ef" and best.encoding.method != "ef"
-    return trial.n_codes > best.n_codes or both_find
-
-
-def is_out(
-    encoding: Discretisation,
-    best: Trial,
-    trials: Sequence[Trial],
-    loss: Loss,
-    flattery: float = Limits.trial_flattery,
-) -> bool:
-    """Whether all rows will not favour the second encoding, now that the best has seen them.
-
-    So where it was behind by more than the best gained by all rows: it would have to gain more than
-    twice as much. (In all cases seen in which it came out first after a gain, on letter, pendigits
-    and satellite, it was behind by half of that or less.) A best one that lost was flattered by the
-    part, then twice that is allowed. Out is also who will have fewer intervals than the best found
-    in all rows. Beside one whose cuts the classes made it may be behind by a tenth, too.
-    """
-    part = {t.encoding: t for t in trials}
-    if not part:
-        return False
-    second, before = part[encoding], part[best.encoding]
-    gained = rank(before, loss) - rank(best, loss)
-    allowed = max(gained, -2 * gained)
-    if not is_fair(best.encoding):
-        allowed = max(allowed, flattery * abs(rank(before, loss)))
-    elif is_fair(encoding) and second.n_codes <= best.n_codes:
-        return True
-    return rank(second, loss) - rank(before, loss) > allowed
-
-
-def contradicted(
-    trials: Sequence[Trial], full: Sequence[Trial], loss: Loss
-) -> list[Discretisation]:
-    """The next encoding to fit because all rows may contradict what the part said of it, if any.
-
-    It was ruled out by the part: behind the best of all rows as it is now, even if all rows had
-    made its loss smaller by as much as that of the one that gained most, or not at all. Where they
-    made the loss of the best larger, the part had flattered it, and others come before it; where
-    they favoured one that was behind, they may favour others that were.
-    """
-    part = {t.encoding: rank(t, loss) for t in trials}
-    if not part or trials[0].rows == full[0].rows:
-        return []
-    gained = max(0.0, *(part[t.encoding] - rank(t, loss) for t in full))
-    best = min(rank(t, loss) for t in full)
-    left = {e: value for e, value in part.items() if e not in {t.encoding for t in full}}
-    first = min(left, key=left.__getitem__, default=None)
-    return [first] if first is not None and left[first] - gained < best else []
-
+from sqlbn.store.meta import add_meta
+from sqlbn.store.spec import ModelSpec, read_spec
 
 # Types whose values are categories in every encoding, or nothing at all.
 _NEVER_CUT = ("text", "boolean", "other")
@@ -170,22 +64,68 @@ class Field:
             looked = look(session, source, options, Progress())
         return cls(session, source, options, loss, looked, _messages(told))
 
+    @property
+    def rows(self) -> int:
+        """How many are trained on: those without a class or a weight teach nothing."""
+        return self.looked.training.rows
+
     def part(self) -> Field:
-        """A repeatable part of the rows, copied: every trial reads it several times."""
-        training, session = self.looked.training, self.session
-        assert training.source.row_key is not None
-        limits = session.limits
-        share = max(1 / limits.trial_parts, limits.trial_rows / training.rows)
-        shuffle = shuffle_sql(
-            training.source.row_key, session.settings.seed, session.row_engine.dialect
-        )
-        drawn = training.source.with_numbers.filtered(f"{shuffle} < {math.ceil(share * 2**32)}")
-        copied = staged(session, drawn, self.options.columns_of(self.source))
-        return Field.of(session, copied, self.options.of_used_columns(), self.loss)
+        """A repeatable part of the rows, copied: every trial reads it several times.
+
+        All of them where they are few.
+        """
+        limits, rows = self.session.limits, self.rows
+        share = max(1 / limits.trial_parts, limits.trial_rows / max(rows, 1))
+        if share > 1 / 2:
+            return self
+        drawn = self._drawn(0, share)
+        return Field.of(self.session, drawn, self.options.of_used_columns(), self.loss)
+
+    def halves(self) -> tuple[Field, Field]:
+        """The rows in two parts, copied."""
+        return self._half(0, 1 / 2), self._half(1 / 2, 1)
+
+    def _half(self, low: float, high: float) -> Field:
+        drawn, keep = self._drawn(low, high), self.options.choices(self.source).keep
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SqlbnWarning)
+            looked = look_alike(self.session, drawn, self.looked, keep)
+        return replace(self, source=drawn, options=self.options.of_used_columns(), looked=looked)
+
+    def _drawn(self, low: float, high: float) -> Source:
+        """The rows whose shuffled numbers are in a range, copied with a row number of their own."""
+        source, session = self.looked.training.source, self.session
+        assert source.row_key is not None
+        shuffle = shuffle_sql(source.row_key, session.settings.seed, session.row_engine.dialect)
+        first, end = math.ceil(low * WORD), math.ceil(high * WORD)
+        drawn = source.with_numbers.filtered(f"{shuffle} >= {first}", f"{shuffle} < {end}")
+        return staged(session, drawn, self.options.columns_of(self.source))
+
+    def tried(self, encoding: Discretisation) -> Trial:
+        """An encoding on these rows; no model is made."""
+        asked = _with(self.options, encoding)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SqlbnWarning)
+            books, value = try_encoding(self.session, self.looked, asked, self.loss)
+        return self.trial(encoding, books, value)
+
+    def crossed(self, encoding: Discretisation, other: Field) -> tuple[float, float]:
+        """The loss by leave-one-out of a model of these rows, and its loss on other rows."""
+        asked = _with(self.options, encoding)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SqlbnWarning)
+            workspace, spec, own = fit_with_loo(
+                self.session, self.source, asked, Progress(), loss=self.loss, looked=self.looked
+            )
+            try:
+                found = evaluate_source(workspace, spec, other.source, asked.weight, ranking=False)
+            finally:
+                workspace.drop()
+        return own, found.losses[self.loss]
 
     def trial(self, encoding: Discretisation, books: Sequence[Codebook], value: float) -> Trial:
         """What is told of an encoding."""
-        n_codes, rows = sum(book.n_values for book in books), self.looked.training.rows
+        n_codes, rows = sum(book.n_values for book in books), self.rows
         return Trial(encoding, rows, value, n_codes, self._has_quantities(books))
 
     def _has_quantities(self, books: Sequence[Codebook]) -> bool:
@@ -201,7 +141,6 @@ class Candidate:
 
     trial: Trial
     workspace: Workspace
-    spec: ModelSpec
     warned: tuple[str, ...]
 
 
@@ -227,75 +166,107 @@ def learn_best(
     if source.row_key is None or not source.rescannable:
         source = staged(session, source, options.columns_of(source))
         options = options.of_used_columns()
-    whole, trials = Field.of(session, source, options, loss), list[Trial]()
+    whole = Field.of(session, source, options, loss)
     weights = whole.looked.training.weights
     if weights is not None:  # a part may have whole numbers only
         whole = replace(whole, options=replace(whole.options, weight_kind=weights.kind))
-    if len(chosen) > 2:
-        # Rows without a class or a weight teach nothing, however many there are.
-        limits = whole.session.limits
-        least = limits.trial_least_parts * limits.trial_rows
-        is_large = whole.looked.training.rows >= least
-        trials = _tried(whole.part() if is_large else whole, chosen, progress)
-        chosen = finalists(trials, loss, is_large)
-    return _best_of(whole, chosen, trials, progress)
+    why = "no other was to be tried"
+    if len(chosen) > 1:
+        part = whole.part()
+        halves = part.halves() if part.rows >= session.limits.trial_fewest else ()
+        if not has_too_few(part, halves):
+            return _best_of(whole, _trials(part, halves, chosen, progress), progress)
+        chosen = [next((e for e in chosen if not e.is_supervised), Discretisation())]
+        why = f"{part.rows:,} rows are too few to choose an encoding by"
+    best = _fitted(whole, chosen[0], [], progress)
+    return _kept(whole, best, [best.trial], [best.trial], why, progress)
 
 
-def _tried(field: Field, chosen: Sequence[Discretisation], progress: Progress) -> list[Trial]:
-    """The losses of encodings that may win, in their order; no model is made."""
+def has_too_few(part: Field, halves: Sequence[Field]) -> bool:
+    """Whether rows are too few to choose by: each half must tell classes apart."""
+    n_classes = len(part.looked.classes)
+    return not halves or any(
+        len(half.looked.classes) < 2 or half.rows < n_classes for half in halves
+    )
+
+
+def _trials(
+    part: Field, halves: Sequence[Field], chosen: Sequence[Discretisation], progress: Progress
+) -> list[Trial]:
+    """The losses of encodings on the rows and on their halves; no model is made."""
     trials: list[Trial] = []
-    for encoding in in_order_of_trial(chosen):
-        if is_known(encoding, trials) or is_hopeless(encoding, trials, field.loss):
+    for encoding in chosen:
+        if is_known(encoding, trials):
             continue
-        with progress.stage("encodings", f"trying {encoding}"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", SqlbnWarning)
-            asked = _with(field.options, encoding)
-            books, value = try_encoding(field.session, field.looked, asked, field.loss)
-        trials.append(field.trial(encoding, books, value))
-        _tell(trials[-1], field.loss, progress)
-    return sorted(trials, key=lambda t: chosen.index(t.encoding))
+        with progress.stage("encodings", f"trying {encoding}"):
+            trial = part.tried(encoding)
+            trials.append(replace(trial, halves=_on_halves(halves, encoding, part.loss)))
+        _tell(trials[-1], part.loss, progress)
+    return trials
 
 
-def _best_of(
-    field: Field, chosen: Sequence[Discretisation], trials: list[Trial], progress: Progress
-) -> tuple[Workspace, ModelSpec]:
-    """Fit every encoding that is left, on all rows, and keep the best model."""
-    best: Candidate | None = None
-    full: list[Trial] = []
-    waiting = list(chosen)
-    while waiting:
-        encoding = waiting.pop(0)
-        found = _fitted(field, encoding, trials, progress)
+def _on_halves(halves: Sequence[Field], encoding: Discretisation, loss: Loss) -> HalfLosses:
+    """The losses of the models of both halves, by leave-one-out and on the other half."""
+    one, other = halves
+    own, crossed = zip(one.crossed(encoding, other), other.crossed(encoding, one), strict=True)
+    rows = (one.rows, other.rows)
+    return HalfLosses(pooled(own, rows, loss), pooled(crossed, rows[::-1], loss))
+
+
+def _best_of(field: Field, trials: list[Trial], progress: Progress) -> tuple[Workspace, ModelSpec]:
+    """Fit the encoding that is expected to be the best, and one more where it is a disappointment.
+
+    That is where another one is expected to be better than the first turned out to be.
+    """
+    loss, hopes = (
+        field.loss,
+        {t.encoding: expected(t, trials, field.rows, field.loss) for t in trials},
+    )
+    tried = {t.encoding: t for t in trials}
+    first = min(hopes, key=hopes.__getitem__)
+    best = _fitted(field, first, trials, progress)
+    full, value = [best.trial], seen(best.trial, tried[first], loss)
+    rival = min((e for e in hopes if e != first), key=hopes.__getitem__, default=first)
+    worth = value - field.session.limits.trial_worth * abs(value)
+    if trials[0].rows < field.rows and hopes[rival] < worth and rival != first:
+        found = _fitted(field, rival, trials, progress)
         full.append(found.trial)
-        best = _better(best, found, field.loss)
-        waiting = [
-            e
-            for e in waiting
-            if not is_known(e, full) and not is_out(e, full[0], trials, field.loss)
-        ] or contradicted(trials, full, field.loss)
-    assert best is not None
-    _write(best, [*trials, *full], field.loss)
+        if seen(found.trial, tried[rival], loss) < value:
+            best, found = found, best
+        found.workspace.drop()
+    why = _reason(best.trial.encoding, hopes, loss)
+    return _kept(field, best, trials, full, why, progress)
+
+
+def _reason(best: Discretisation, hopes: dict[Discretisation, float], loss: Loss) -> str:
+    """Why an encoding was chosen, in a line."""
+    told = ", ".join(f"{e} {as_loss(value, loss):.4f}" for e, value in hopes.items())
+    return f"{loss} on all rows as expected from trials: {told}"
+
+
+def _kept(
+    field: Field,
+    best: Candidate,
+    trials: Sequence[Trial],
+    full: Sequence[Trial],
+    why: str,
+    progress: Progress,
+) -> tuple[Workspace, ModelSpec]:
+    """The model that is left, with what is told of the choice."""
+    chosen = f"{best.trial.encoding}: {why}"
+    progress.note(f"chosen {chosen}")
+    _write(best, trials, full, field)
+    add_meta(best.workspace, {"encoding_choice": chosen})
     for message in (*field.warned, *best.warned):
         warnings.warn(message, SqlbnWarning, stacklevel=2)
-    return best.workspace, best.spec
-
-
-def _better(best: Candidate | None, found: Candidate, loss: Loss) -> Candidate:
-    """The one with the smaller loss; the tables of the other are dropped."""
-    if best is None:
-        return found
-    if rank(best.trial, loss) <= rank(found.trial, loss):
-        found.workspace.drop()
-        return best
-    best.workspace.drop()
-    return found
+    return best.workspace, read_spec(best.workspace)
 
 
 def _fitted(
     field: Field, encoding: Discretisation, trials: Sequence[Trial], progress: Progress
 ) -> Candidate:
     """A model in one encoding, with its loss; one that was tried on these rows has it already."""
-    known = [t for t in trials if (t.encoding, t.rows) == (encoding, field.looked.training.rows)]
+    known = [t for t in trials if (t.encoding, t.rows) == (encoding, field.rows)]
     is_free = field.options.make_learner().kind.selection is not None
     with (
         progress.stage("encodings", f"fitting {encoding}"),
@@ -310,10 +281,12 @@ def _fitted(
             loss=field.loss if is_free or not known else None,
             looked=field.looked,
         )
-    trial = known[0] if known and not is_free else field.trial(encoding, spec.books, value)
+    trial = known[0] if known else field.trial(encoding, spec.books, value)
     if not known:
         _tell(trial, field.loss, progress)
-    return Candidate(trial, workspace, spec, _messages(told))
+    elif is_free:  # a trial gives up early
+        trial = replace(trial, value=value)
+    return Candidate(trial, workspace, _messages(told))
 
 
 def _with(options: FitOptions, encoding: Discretisation) -> FitOptions:
@@ -323,6 +296,8 @@ def _with(options: FitOptions, encoding: Discretisation) -> FitOptions:
 
 def _tell(trial: Trial, loss: Loss, progress: Progress) -> None:
     said = f"{loss} {trial.value:.4f} by leave-one-out on {trial.rows:,} rows"
+    if trial.halves is not None:
+        said += f", {trial.halves.crossed:.4f} cross-fitted on halves"
     progress.note(f"{trial.encoding}: {said}")
 
 
@@ -330,10 +305,26 @@ def _messages(told: Sequence[warnings.WarningMessage]) -> tuple[str, ...]:
     return tuple(str(warning.message) for warning in told)
 
 
-def _write(best: Candidate, trials: Sequence[Trial], loss: Loss) -> None:
+def _write(best: Candidate, trials: Sequence[Trial], full: Sequence[Trial], field: Field) -> None:
     """The workspace's `encodings`; of two trials on the same rows the last."""
-    trials = list({(t.encoding, t.rows): t for t in trials}.values())
+    loss, tried = field.loss, {t.encoding: t for t in trials}
+    told = {(t.encoding, t.rows): (t, expected(t, trials, field.rows, loss)) for t in trials}
+    for t in full:
+        hope = told.get((t.encoding, t.rows), (t, seen(t, tried[t.encoding], loss)))[1]
+        told[t.encoding, t.rows] = (t, hope)
     best.workspace.fill(
         "encodings",
-        [(str(t.encoding), t.rows, t.n_codes, loss, t.value, t is best.trial) for t in trials],
+        [
+            (
+                str(t.encoding),
+                t.rows,
+                t.n_codes,
+                loss,
+                t.value,
+                t.halves.crossed if t.halves is not None else None,
+                as_loss(hope, loss),
+                t is best.trial,
+            )
+            for t, hope in told.values()
+        ],
     )

@@ -202,7 +202,7 @@ class ColumnKeywords(TypedDict, total=False):
         Option(
             "How quantities are cut: ef (equal frequency), or by what tells the classes apart: "
             "mdl (entropy), modl (Bayesian; also groups categories and leaves out uninformative "
-            "attributes); auto: the best of --encodings by leave-one-out, for learners.",
+            "attributes); auto: the best of --encodings by cross-fitted losses, for learners.",
             ENCODING,
             usual="ef; snb and prepare: modl",
         ),
@@ -478,7 +478,7 @@ class FitKeywords(
     ]
     encodings: Annotated[
         str | Sequence[str] | None,
-        Option("With auto: what is tried.", ENCODING, usual="ef:5,ef:10,ef:20,ef:50,mdl,modl"),
+        Option("With auto: what is tried.", ENCODING, usual="ef:5,ef:10,ef:20,mdl,modl"),
     ]
     backoff: Annotated[
         str | None,

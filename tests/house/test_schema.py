@@ -40,6 +40,7 @@ CASES: dict[str, dict[str, Any]] = {
     "weighted": {"learner": "skdb", "weight": "w"},
     "weighted average": {"learner": "a1de", "weight": "w"},
     "mixed": {"learner": "skdb", "smoothing": "auto", "weights": "levels"},
+    "normal": {"effort": "normal", "encodings": ["ef:2", "ef:3"]},
     "mixed levels": {"learner": "kdb", "smoothing": "hierarchical", "weights": "auto"},
     "auto": {"learner": "kdb", "discretise": "auto", "encodings": ["ef:2", "ef:3"]},
     "modl": {"learner": "nb", "discretise": "modl", "keep": PLAIN},

@@ -215,6 +215,8 @@ def print_model(model: Model, most: int | None = None) -> None:
     changes = model.history.num_rows - 1
     changed = f", changed {changes:,} times since (--history)" if changes else ""
     echo(f"{meta['rows']:,} rows{skipped} of {meta['source']}{changed}")
+    if "encoding_choice" in meta:
+        echo(f"encoding {meta['encoding_choice']}")
     _print_rules(model)
     _print_confidence(model)
     if meta["target"]:
