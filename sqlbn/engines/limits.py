@@ -226,7 +226,7 @@ class Limits:
     effort_rows: int = 100_000
     # Fewer rows than this say too little to choose anything by.
     choice_rows: int = 50
-    weight_values: int = 1 << 24
+    weight_values: int = 1 << 23
     weight_share: float = 0.05
     # How strongly weights are pulled towards the plain product: as so many rows would.
     weight_pull: float = 2.0

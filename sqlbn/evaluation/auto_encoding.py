@@ -103,7 +103,7 @@ class Field:
 
     def tried(self, encoding: Discretisation) -> Trial:
         """An encoding on these rows; no model is made."""
-        asked = _with(self.options, encoding)
+        asked = _plain(self.options, encoding)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SqlbnWarning)
             books, value = try_encoding(self.session, self.looked, asked, self.loss)
@@ -111,7 +111,7 @@ class Field:
 
     def crossed(self, encoding: Discretisation, other: Field) -> tuple[float, float]:
         """The loss by leave-one-out of a model of these rows, and its loss on other rows."""
-        asked = _with(self.options, encoding)
+        asked = _plain(self.options, encoding)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SqlbnWarning)
             workspace, spec, own = fit_with_loo(
@@ -287,6 +287,11 @@ def _fitted(
     elif is_free:  # a trial gives up early
         trial = replace(trial, value=value)
     return Candidate(trial, workspace, _messages(told))
+
+
+def _plain(options: FitOptions, encoding: Discretisation) -> FitOptions:
+    """For a trial: weights cost more to fit than all else of few rows."""
+    return replace(_with(options, encoding), weights=None)
 
 
 def _with(options: FitOptions, encoding: Discretisation) -> FitOptions:

@@ -22,8 +22,8 @@ import pytest
 
 import sqlbn
 from sqlbn.kinds.kind import Kind, Needs, Selection
-from sqlbn.kinds.product.refinements import Selective, Whole
 from sqlbn.kinds.product.product_kind import ProductKind
+from sqlbn.kinds.product.refinements import Selective, Whole
 from sqlbn.learners import Learner, register, unregister
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Structure

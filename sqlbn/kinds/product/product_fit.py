@@ -96,12 +96,12 @@ class ProductFit(Fitting):
         best = min(found, key=lambda refined: refined.rank(chosen.loss))
         noted = {**best.chosen, **weights}
         if len(found) > 1:
-            losses = {refined.smoothing.rule: refined.loss for refined in found}
+            losses = {r.smoothing.rule: r.best_loss for r in found}
             others = ", ".join(
                 f"{r} {v:.4f}" for r, v in losses.items() if r != best.smoothing.rule
             )
             job.progress.note(
-                f"smoothing: {best.smoothing.rule}, {chosen.loss} {best.loss:.4f} by "
+                f"smoothing: {best.smoothing.rule}, {chosen.loss} {best.best_loss:.4f} by "
                 f"leave-one-out; {others}"
             )
             noted |= {"smoothing": best.smoothing.rule, "smoothing_losses": losses}
@@ -132,7 +132,7 @@ class ProductFit(Fitting):
             refined,
             shape=shape,
             chosen={**chosen, "weights_losses": dict(found.losses)},
-            loss=found.losses[found.weighting],
+            weighted_loss=found.losses[found.weighting],
             score=found.score,
         )
 

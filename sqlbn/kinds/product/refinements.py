@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,10 +28,17 @@ class Refined:
     shape: Shape
     smoothing: Smoothing
     chosen: Mapping[str, Any]
-    # By leave-one-out, where it was found on the way; of weights by rows that they have not seen.
+    # By leave-one-out without weights, where it was found on the way.
     loss: float | None = None
-    # What models with weights are compared by, smaller is better.
+    # With weights, by rows that these have not seen; what is then compared, smaller is better.
+    weighted_loss: float | None = None
     score: float | None = None
+
+    @property
+    def best_loss(self) -> float:
+        """With weights, where there are any."""
+        found = self.weighted_loss if self.weighted_loss is not None else self.loss
+        return found if found is not None else math.nan
 
     def rank(self, loss: Loss) -> float:
         """What candidates are compared by, smaller is better."""
