@@ -290,8 +290,12 @@ def _fitted(
 
 
 def _plain(options: FitOptions, encoding: Discretisation) -> FitOptions:
-    """For a trial: weights cost more to fit than all else of few rows."""
-    return replace(_with(options, encoding), weights=None)
+    """For a trial: weights cost more to fit than all else of few rows.
+
+    Of both smoothings the one that finer cuts go with: one pass of leave-one-out is enough.
+    """
+    smoothing = "hierarchical" if options.smoothing == AUTO else options.smoothing
+    return replace(_with(options, encoding), weights=None, smoothing=smoothing)
 
 
 def _with(options: FitOptions, encoding: Discretisation) -> FitOptions:
