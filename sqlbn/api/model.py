@@ -139,8 +139,8 @@ class Model:
 
     def cpt(self, attribute: str) -> pa.Table:
         """The conditional probability table of an attribute, with decoded values."""
-        position = self._spec.position(attribute)
-        return self._session.arrow(self._spec.cpt_sql(position, self._workspace.prefix))
+        table = self._spec.readable_of(attribute)
+        return self._session.arrow(self._spec.cpt_sql(table, self._workspace.prefix))
 
     def _table(self, name: str, order: str) -> pa.Table:
         return self._workspace.arrow(name, order)

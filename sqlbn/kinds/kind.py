@@ -278,6 +278,15 @@ class Kind(ABC):
         return Rederived(outline.shape, notes)
 
 
+@dataclass(frozen=True)
+class Readable:
+    """A table of probabilities for people: of an attribute and its parents, from which counts."""
+
+    attribute: int
+    place: int
+    family: Family
+
+
 class Scoring(ABC):
     """What the tables of a stored model say of its kind.
 
@@ -311,6 +320,12 @@ class Scoring(ABC):
     def n_turns(self) -> int:
         """Into how many rows a query unfolds one; 0 where it does not."""
         return 0
+
+    def readable(
+        self, names: Sequence[str], selected: Sequence[int], parents: Sequence[tuple[int, ...]]
+    ) -> dict[str, Readable]:
+        """The tables for people; a view is called `cpt_` and the name."""
+        return {names[i]: Readable(i, i, (i, *parents[i])) for i in selected}
 
     @property
     def tables(self) -> list[str]:

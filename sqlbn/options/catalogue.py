@@ -317,6 +317,15 @@ class LearnerKeywords(TypedDict, total=False):
             check=at_least(0, "parents"),
         ),
     ]
+    members: Annotated[
+        int | None,
+        Option(
+            "eskdb: how many members the ensemble has.",
+            LEARNER,
+            usual="8",
+            check=at_least(1, "member"),
+        ),
+    ]
     select: Annotated[
         str | None,
         Option(

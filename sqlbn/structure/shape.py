@@ -105,7 +105,8 @@ class Shape:
 
     `k` is how many parents a selection has left them; None where nothing was selected. A collection
     has `terms` instead of parents, and perhaps a super parent. `weights` are exponents of the
-    attributes' probabilities, where not all count in full.
+    attributes' probabilities, where not all count in full. An ensemble has the shapes of its
+    `members`, and no parents of its own.
     """
 
     structure: Structure
@@ -114,6 +115,7 @@ class Shape:
     terms: tuple[Term, ...] = ()
     super_parent: int | None = None
     weights: tuple[float, ...] | None = None
+    members: tuple[Shape, ...] = ()
 
     @property
     def chosen(self) -> dict[str, int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ from sqlbn.kinds.losses import (
 from sqlbn.kinds.product.product_loo_tables import LooTables
 
 Array = npt.NDArray[np.float64]
+# Of left-out rows: ln of the classes' ratios to their own, their classes, their weights.
+LeftOut = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any] | None]
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class LeaveOneOut:
         self._rotated = not any(needs_classes(loss) for loss in losses)
         self._slots = slots_of(counts.n_classes, self._rotated)
         self._tables = LooTables(counts, float(sum(class_counts)), smoothing, self._rotated)
+        self._place: str | None = None
         self._weight = "w" if self._encoded.weighted else None
         total = self._encoded.total_sql
         self._total = float(self._row_engine.row(select_sql(self._relation, total))[0])
@@ -90,10 +94,13 @@ class LeaveOneOut:
                     if is_enough is not None and is_enough(found):
                         break
         finally:
-            self._tables.drop()
-            self._row_engine.unbroadcast(self._prior)
-            self._session.drop_table(self._prior)
+            self._drop()
         return found
+
+    def _drop(self) -> None:
+        self._tables.drop()
+        self._row_engine.unbroadcast(self._prior)
+        self._session.drop_table(self._prior)
 
     @property
     def threads(self) -> int:
@@ -124,6 +131,36 @@ class LeaveOneOut:
         if self._encoded.importance:
             return estimate.most_log_ratio(float(class_counts.sum()), n)
         return max((float(np.abs(np.log(r)).max()) for r in found.values()), default=0.0)
+
+    def left_out_logs(self, k: int, place: str) -> LeftOut:
+        """ln of the classes' ratios to a row's own, of every row after all attributes.
+
+        `place` is a column of the rows that puts them into an order.
+        """
+        n_classes, relation, state = self._counts.n_classes, self._relation, None
+        self._place = place
+        try:
+            with self._row_engine.joins_as_written():
+                for batch in self._batches(k):
+                    carried = self._carried(batch, k)
+                    query = self._joined_sql(batch, k, relation, False, carried)
+                    query = self._state_sql(batch, k, query)
+                    after = None if batch.is_last else self._row_engine.persist(query, "loo_state")
+                    if after is None:
+                        found = self._row_engine.arrays(select_sql(f"({query})", order=place))
+                    else:
+                        relation = after.relation
+                    if state is not None:
+                        self._row_engine.unpersist(state)
+                    state = after
+        finally:
+            self._drop()
+        y = found["y"].astype(np.int64)
+        logs = np.zeros((len(y), n_classes))
+        for j in self._slots:
+            at = (y + j) % n_classes if self._rotated else j
+            logs[np.arange(len(y)), at] = found[f"l{j}"]
+        return logs, y, found["w"].astype(float) if self._weight else None
 
     # -- one k' ------------------------------------------------------------------------------
 
@@ -177,7 +214,8 @@ class LeaveOneOut:
 
     def _kept(self) -> list[str]:
         """Columns of a row that losses need besides its ratios."""
-        return ["y", *(["w"] if self._weight else [])]
+        placed = [self._place] if self._place is not None else []
+        return ["y", *(["w"] if self._weight else []), *placed]
 
     def _start_sql(self, batch: Batch, k: int, relation: str, carried: Sequence[str]) -> str:
         encoded = self._encoded

@@ -35,7 +35,24 @@ def select(
     progress: Progress,
     is_trial: bool = False,
 ) -> Choice:
-    """Evaluate every (k', number of attributes), write `loocv`, and choose.
+    """Evaluate every (k', number of attributes), write `loocv`, and choose."""
+    surfaces = nested_losses(
+        counts, order, class_counts, smoothing, selection, sample, progress, is_trial
+    )
+    return write_and_choose(counts.workspace, surfaces, selection)
+
+
+def nested_losses(
+    counts: FamilyCounts,
+    order: Sequence[int],
+    class_counts: Sequence[float],
+    smoothing: Smoothing,
+    selection: Selection,
+    sample: int | None,
+    progress: Progress,
+    is_trial: bool = False,
+) -> Surfaces:
+    """The losses of every (k', number of attributes).
 
     A trial, which compares encodings, gives up at the first k' past 1 that is not the best so far.
     """
@@ -43,7 +60,7 @@ def select(
     rows = sampled(session, encoded, sample)
     try:
         losses = companions(selection.loss)
-        passes = _passes(counts, order, class_counts, smoothing, losses, rows)
+        passes = passes_of(counts, order, class_counts, smoothing, losses, rows)
         title = "pass 3: leave-one-out"
         if isinstance(passes, ArrayLoo):
             _warn_of_time(rows, selection.ks)
@@ -51,16 +68,15 @@ def select(
             title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
         ks = list(selection.ks)
         with progress.stage("loocv", title, rows.rows, len(ks)):
-            surfaces = passes.surface(
+            return passes.surface(
                 ks, progress.advance, partial(_is_past_best, selection) if is_trial else None
             )
     finally:
         if rows is not encoded:
             discard(session, rows)
-    return write_and_choose(counts.workspace, surfaces, selection)
 
 
-def _passes(
+def passes_of(
     counts: FamilyCounts,
     order: Sequence[int],
     class_counts: Sequence[float],
@@ -137,5 +153,5 @@ def fixed_loss(
     """The loss by leave-one-out of a model in which nothing is chosen."""
     depth = max((counts.depth(position) for position in counts.families), default=0)
     losses = companions(loss)
-    passes = _passes(counts, order, class_counts, smoothing, losses, only_whole=True)
+    passes = passes_of(counts, order, class_counts, smoothing, losses, only_whole=True)
     return float(passes.surface([depth])[loss][0, -1])
