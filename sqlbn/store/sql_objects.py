@@ -162,7 +162,7 @@ def too_large_for_sql(spec: ModelSpec, name: str, limits: Limits) -> str | None:
     scorer = spec.scorer(None)
     joins, n = len(scorer.factors), len(scorer.class_names)
     small = joins <= limits.macro_joins and joins * n <= limits.macro_lookups
-    if small or not scorer.scoring.adds_factors:
+    if small or not scorer.scoring.joins_factors:
         return None
     return (
         f"the model {name!r} is too large for one query ({len(scorer.used):,} columns, {n:,} "

@@ -21,6 +21,8 @@ LEARNERS: dict[str, dict[str, Any]] = {
     "tan": {"learner": "tan", "missing": "ignore", "exclude": ["many"]},
     "kdb": {"learner": "kdb", "k": 2, "backoff": "parents", "exclude": ["many", "moment"]},
     "skdb": {"learner": "skdb", "kmax": 2},
+    "eskdb": {"learner": "eskdb", "kmax": 2, "members": 3, "exclude": _LONG},
+    "eskdb-mean": {"learner": "eskdb", "kmax": 1, "members": 2, "loss": "log_loss"},
     "snb": {"learner": "snb"},
     "hgc": {"learner": "hgc"},
     "a1de": {"learner": "a1de-s", "min_count": 5, "exclude": _LONG},

@@ -17,7 +17,7 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.ensemble.ensemble_fit import EnsembleFit, finish_ensemble
 from sqlbn.kinds.ensemble.ensemble_mean import MEANS, Mean
-from sqlbn.kinds.ensemble.ensemble_query import ensemble_scores
+from sqlbn.kinds.ensemble.ensemble_query import ensemble_scores, folded_sums, mean_scores
 from sqlbn.kinds.ensemble.members import ensemble_shape, member_families, read_members
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import (
@@ -35,7 +35,7 @@ from sqlbn.kinds.kind import (
     Titled,
 )
 from sqlbn.kinds.product.product_fit import ProductFit, Refinement, Selective
-from sqlbn.kinds.product.product_kind import ProductKind, chains_document
+from sqlbn.kinds.product.product_kind import ProductKind, ProductScoring, chains_document
 from sqlbn.structure.information import Information
 from sqlbn.structure.shape import Shape
 
@@ -140,19 +140,28 @@ class EnsembleScoring(Scoring):
             for i, family in shape.families.items()
         }
 
+    @property
+    def joins_factors(self) -> bool:
+        return True
+
+    def stages(self, scorer: Scorer) -> Sequence[Scorer]:
+        known = {factor.number: factor for factor in scorer.factors}
+        return [
+            replace(scorer, factors=tuple(known[n] for n in numbers), scoring=ProductScoring())
+            for numbers in self.factors
+        ]
+
+    def folded(self, scored: str, is_first: bool, scorer: Scorer) -> str:
+        n = len(scorer.class_names)
+        return folded_sums(scored, n, self.mean, is_first, scorer.kept, scorer.dialect)
+
+    def from_sums(self, summed: str, scorer: Scorer) -> str:
+        n, members = len(scorer.class_names), len(self.factors)
+        return mean_scores(summed, n, self.mean, members, scorer.kept, scorer.dialect)
+
     def scores(self, scorer: Scorer, coded: str, reorder: Limits | None) -> str:
         return ensemble_scores(scorer, coded, self.factors, self.mean, reorder)
 
     def document(self, workspace: Workspace, scorer: Scorer) -> dict[str, Any]:
-        known = {factor.number: factor for factor in scorer.factors}
-        return {
-            "mean": self.mean,
-            "members": [
-                {
-                    "chains": chains_document(
-                        workspace, replace(scorer, factors=tuple(known[n] for n in numbers))
-                    )
-                }
-                for numbers in self.factors
-            ],
-        }
+        members = [chains_document(workspace, member) for member in self.stages(scorer)]
+        return {"mean": self.mean, "members": [{"chains": chains} for chains in members]}

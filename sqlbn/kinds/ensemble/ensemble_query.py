@@ -47,7 +47,7 @@ def ensemble_scores(
             carried=tuple(listed) if scorer.carried is not None else None,
         )
         scored = product_scores(step, coded, _as_one_query(scorer, reorder))
-        coded = folded(scored, n, mean, place == 0, step.kept, scorer.dialect)
+        coded = folded_sums(scored, n, mean, place == 0, step.kept, scorer.dialect)
     return mean_scores(coded, n, mean, len(members), scorer.kept, scorer.dialect)
 
 
@@ -64,7 +64,7 @@ def _sums(n_classes: int) -> list[str]:
     return [f"{NAMES.sum}{j}" for j in range(n_classes)]
 
 
-def folded(
+def folded_sums(
     scored: str, n_classes: int, mean: Mean, is_first: bool, kept: Sequence[str], dialect: Dialect
 ) -> str:
     """Rows with the scores of one member, with these in the sums over members.
