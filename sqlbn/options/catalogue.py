@@ -311,7 +311,7 @@ class LearnerKeywords(TypedDict, total=False):
     kmax: Annotated[
         int | None,
         Option(
-            "skdb: the largest number of parents tried.",
+            "skdb, eskdb: the largest number of parents tried.",
             LEARNER,
             usual="5",
             check=at_least(0, "parents"),
@@ -329,7 +329,8 @@ class LearnerKeywords(TypedDict, total=False):
     select: Annotated[
         str | None,
         Option(
-            "Choose by leave-one-out. skdb: both, attributes (k = kmax) or k; ande: attributes.",
+            "Choose by leave-one-out. skdb, eskdb: both, attributes (k = kmax) or k; "
+            "ande: attributes.",
             LEARNER,
             usual="skdb: both; ande: all are kept",
         ),

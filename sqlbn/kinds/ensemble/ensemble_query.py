@@ -38,16 +38,17 @@ def ensemble_scores(
     for place, numbers in enumerate(members):
         spent = tuple(codes) if place == len(members) - 1 else ()
         sums = _sums(n) if place else []
-        if scorer.carried is not None:
-            listed = [*scorer.carried, *(f"{NAMES.code}{v}" for v in codes), *sums]
+        own = [*(f"{NAMES.code}{v}" for v in codes), *sums] if scorer.carried is not None else []
         step = replace(
             scorer,
             factors=tuple(known[number] for number in numbers),
             scoring=MemberScoring(spent),
-            carried=tuple(listed) if scorer.carried is not None else None,
+            own=tuple(own),
         )
         scored = product_scores(step, coded, _as_one_query(scorer, reorder))
-        coded = folded_sums(scored, n, mean, place == 0, step.kept, scorer.dialect)
+        gone = {f"{NAMES.code}{v}" for v in spent}
+        kept = [name for name in step.kept if name not in gone]
+        coded = folded_sums(scored, n, mean, place == 0, kept, scorer.dialect)
     return mean_scores(coded, n, mean, len(members), scorer.kept, scorer.dialect)
 
 

@@ -45,7 +45,8 @@ def product_scores(scorer: Scorer, coded: str, reorder: Limits | None = None) ->
     )
     batch: list[list[Factor]] = []
     chains = chains_of(scorer.factors)
-    columns = [*scorer.kept, *(key["alias"] for key in keys)]
+    kept = [name for name in scorer.kept if name not in codes]
+    columns = [*kept, *(key["alias"] for key in keys)]
     for place, chain in enumerate(chains):
         batch.append(chain)
         if sum(map(len, batch)) >= BATCH or place == len(chains) - 1:
