@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 Mean = Literal["geometric", "arithmetic"]
 MEANS: tuple[Mean, ...] = get_args(Mean)
 # What the place of a row is called while members are asked about it.
-PLACE = "place"
+PLACE = "loo_place"
 
 
 @dataclass(frozen=True)
