@@ -124,6 +124,13 @@ class Model:
         return self._table("loocv", "loss, k, n_attributes")
 
     @property
+    def members(self) -> pa.Table | None:
+        """`member, k, n_attributes` of an ensemble; None of other models."""
+        if "members" not in self._workspace.names():
+            return None
+        return self._table("members", "member")
+
+    @property
     def decisions(self) -> pa.Table | None:
         """`step, variable, action, parent, candidates, rows, rows_read, checks, margin, bound, …`.
 

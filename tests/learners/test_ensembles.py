@@ -184,6 +184,7 @@ def test_a_single_member_is_skdb() -> None:
         sqlbn.fit(data, "kind", learner="eskdb", members=1) as one,
         sqlbn.fit(data, "kind", learner="skdb") as other,
     ):
+        assert one.members is not None and one.members.num_rows == 1 and other.members is None
         got, wanted = (m.predict(fruit(50, 4)).to_pylist() for m in (one, other))
         for a, b in zip(got, wanted, strict=True):
             assert a["prediction"] == b["prediction"]
