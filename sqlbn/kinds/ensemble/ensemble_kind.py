@@ -125,6 +125,9 @@ class EnsembleScoring(Scoring):
             "member_factors", "factor", "member", order=["factor"]
         ):
             factors[member].append(int(number))
+        known = [int(row[0]) for row in workspace.read("factors", "factor", order=["factor"])]
+        if sorted(n for numbers in factors for n in numbers) != known:
+            raise ValueError("member_factors: not every factor once")
         return cls(mean, shapes, tuple(map(tuple, factors)))
 
     @property
