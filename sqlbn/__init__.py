@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sqlbn.learners import Learner, register
     from sqlbn.learners.ande import Ande
     from sqlbn.learners.collections import Collection, Fanc, Spc, Spcr, Tc
+    from sqlbn.learners.eskdb import Eskdb
     from sqlbn.learners.fan import Fan
     from sqlbn.learners.kdb import Kdb
     from sqlbn.learners.nb import Nb
@@ -60,6 +61,7 @@ _HOMES = {
 __all__ = [
     "Ande",
     "Collection",
+    "Eskdb",
     "Evaluation",
     "Fan",
     "Fanc",

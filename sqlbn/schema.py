@@ -281,6 +281,45 @@ TABLES: tuple[Table, ...] = (
         writers="products with `--weights`",
     ),
     Table(
+        "members",
+        "the members of an ensemble",
+        (
+            Column("member", "USMALLINT", "number of the member, from 0 on"),
+            Column(
+                "k",
+                "USMALLINT",
+                "parents at most that leave-one-out chose, if it did",
+                nullable=True,
+            ),
+            Column("n_attributes", "USMALLINT", "attributes that it uses", checked=False),
+        ),
+        writers="ensembles (eskdb)",
+    ),
+    Table(
+        "member_attributes",
+        "the order of the attributes in every member, and their parents there",
+        (
+            Column("member", "USMALLINT", "number of the member"),
+            _ATTRIBUTE,
+            Column("rank", "USMALLINT", "place in the member's order, from 0 on"),
+            Column("selected", "BOOLEAN", "whether the member uses it"),
+            Column("parents", "VARCHAR[]", "names of its parents, in order"),
+        ),
+        writers="ensembles (eskdb)",
+    ),
+    Table(
+        "member_loocv",
+        "leave-one-out losses of all models that were compared, by member",
+        (
+            Column("member", "USMALLINT", "number of the member", checked=False),
+            Column("k", "USMALLINT", "parents at most", checked=False),
+            Column("n_attributes", "USMALLINT", "the first attributes by rank", checked=False),
+            Column("loss", "VARCHAR", "name of the loss", checked=False),
+            Column("value", "DOUBLE", "leave-one-out loss", checked=False),
+        ),
+        writers="ensembles (eskdb)",
+    ),
+    Table(
         "superparents",
         "the super-parents of an average; the empty one is naive Bayes",
         (
@@ -379,7 +418,7 @@ TABLES: tuple[Table, ...] = (
                 "of the first column's value given the others and the class",
             ),
         ),
-        writers="every model, one view per used attribute",
+        writers="every model, one view per used attribute (ensembles: `cpt_<member>_<attribute>`)",
         derived=True,
         form="view",
     ),
@@ -394,6 +433,16 @@ TABLES: tuple[Table, ...] = (
             Column("members", "USMALLINT[]", "positions of the attributes it is about"),
         ),
         required=True,
+        helper=True,
+    ),
+    Table(
+        "member_factors",
+        "which member of an ensemble a table `predict_factor_*` belongs to",
+        (
+            Column("factor", "UINTEGER", "number of the table"),
+            Column("member", "USMALLINT", "number of the member"),
+        ),
+        writers="ensembles (eskdb)",
         helper=True,
     ),
     Table(
@@ -547,6 +596,8 @@ META: tuple[MetaKey, ...] = (
     MetaKey("encoding_choice", "text", "of `--discretise auto`: why the encoding was chosen"),
     MetaKey("selected_k", "whole", "parents at most that leave-one-out chose; of ande its n"),
     MetaKey("selected_attributes", "whole", "attributes that leave-one-out chose"),
+    MetaKey("mean", "text", "of ensembles: arithmetic or geometric"),
+    MetaKey("mean_losses", "object", "of ensembles: leave-one-out losses of both means"),
     MetaKey("superparent", "text", "the super-parent that was chosen"),
     MetaKey("cost", "number", "of snb: cost of the chosen attributes, in nats"),
     MetaKey("null_cost", "number", "of snb: cost of none"),

@@ -145,6 +145,13 @@ class Model:
         return self._table("loocv", "loss, k, n_attributes")
 
     @property
+    def members(self) -> pa.Table | None:
+        """`member, k, n_attributes` of an ensemble; None of other models."""
+        if "members" not in self._workspace.names():
+            return None
+        return self._table("members", "member")
+
+    @property
     def decisions(self) -> pa.Table | None:
         """`step, variable, action, parent, candidates, rows, rows_read, checks, margin, bound, …`.
 
@@ -160,8 +167,8 @@ class Model:
 
     def cpt(self, attribute: str) -> pa.Table:
         """The conditional probability table of an attribute, with decoded values."""
-        position = self._spec.position(attribute)
-        return self._session.arrow(self._spec.cpt_sql(position, self._workspace.prefix))
+        table = self._spec.readable_of(attribute)
+        return self._session.arrow(self._spec.cpt_sql(table, self._workspace.prefix))
 
     def _table(self, name: str, order: str) -> pa.Table:
         return self._workspace.arrow(name, order)

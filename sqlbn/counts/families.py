@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,7 @@ class FamilyCounts:
     ) -> None:
         self.workspace, self.encoded, self.families, self.name = workspace, encoded, families, table
         self._arrays: dict[int, Array] = {}
+        self._offset = 0
         share = workspace.session.limits.kept_counts_share if keeps_arrays else 0.0
         self._room = share * workspace.session.memory_bytes
         cells = max((self.cells(i) for i in families), default=1)
@@ -81,6 +83,16 @@ class FamilyCounts:
     def depth(self, position: int) -> int:
         """The deepest level: the number of parents."""
         return len(self.families[position]) - 1
+
+    def place(self, position: int) -> int:
+        """The number of an attribute's family in the table."""
+        return position + self._offset
+
+    def part(self, families: Mapping[int, Family], offset: int) -> FamilyCounts:
+        """Some of the counts, read as those of one model: its attributes lie behind an offset."""
+        found = copy(self)
+        found.families, found._offset = families, offset
+        return found
 
     # -- counting ----------------------------------------------------------------------------
 
@@ -149,7 +161,7 @@ class FamilyCounts:
 
     def array(self, position: int, level: int) -> Array:
         """The counts at a level as an array: value, parents, class."""
-        kept = self._arrays.get(position)
+        kept = self._arrays.get(self.place(position))
         if kept is not None:
             deeper = tuple(range(level + 1, self.depth(position) + 1))
             return kept.sum(axis=deeper) if deeper else kept
@@ -160,7 +172,7 @@ class FamilyCounts:
                 "count/level_counts",
                 key=packed_sql([codes[v] for v in self.axes(position, level)], radices),
                 counts=self.table,
-                position=position,
+                position=self.place(position),
             )
         )
         counts = np.zeros(self.cells(position, level))

@@ -159,6 +159,9 @@ class Limits:
 
     # -- models ------------------------------------------------------------------------------
 
+    # Rows, and rows times classes, by which an ensemble chooses the mean of its members.
+    mean_rows: int = 50_000
+    mean_values: int = 5_000_000
     # Joins, and joins times classes, of one scoring query; a larger model is scored in several.
     scoring_joins: int = 64
     scoring_lookups: int = 2000

@@ -19,6 +19,7 @@ RESERVED = "__sqlbn_"
 NAMES = SimpleNamespace(
     score=f"{RESERVED}s",
     weight=f"{RESERVED}e",
+    sum=f"{RESERVED}m",
     total=f"{RESERVED}total",
     top=f"{RESERVED}top",
     y=f"{RESERVED}y",

@@ -18,6 +18,9 @@ key = key * radix + code. `l_0, l_1, …` are a table's columns of classes.
   first table that has the key; a table before it with `adds` that has its key is added, too, and
   does not end the search. A table with `silent` has none where the code of that attribute is
   among `codes`.
+- "ensemble": each of `members` has `chains` and so scores, as a product has. `mean` "geometric":
+  the scores are their means; "arithmetic": the logarithms of the means of the probabilities that
+  each member's scores give.
 - "average": `implied` first: where the code of `attribute` has a row, codes that equal those in
   its columns `i_<position>` become `radices[position] - 1` (all by the codes before). Each of
   `turns` looks up offset + key of its attributes in `super`; those of the highest level found

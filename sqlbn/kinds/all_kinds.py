@@ -8,12 +8,18 @@ from sqlbn.encoding.codebook import Codebook
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.average.average_kind import AverageScoring
 from sqlbn.kinds.collection.collection_kind import CollectionScoring
+from sqlbn.kinds.ensemble.ensemble_kind import EnsembleScoring
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import Scoring
 from sqlbn.kinds.product.product_kind import ProductScoring
 
 # A product last: its table of factors is one that every model has.
-SCORINGS: tuple[type[Scoring], ...] = (AverageScoring, CollectionScoring, ProductScoring)
+SCORINGS: tuple[type[Scoring], ...] = (
+    AverageScoring,
+    CollectionScoring,
+    EnsembleScoring,
+    ProductScoring,
+)
 
 
 def read_scoring(workspace: Workspace, books: Sequence[Codebook], smoothing: Smoothing) -> Scoring:

@@ -30,7 +30,8 @@ class Scorer:
     names the columns that are known to have the type they were trained with. `carried` are the
     input's columns that predictions keep, for dialects that cannot say "all" (None: all). `joined`
     is where joined codebooks look up their codes, if that is not beside the other tables.
-    `first_class` is the code of the first class, of a scorer for some of the classes.
+    `first_class` is the code of the first class, of a scorer for some of the classes; `own` are
+    columns of ours that are carried with the input's, where these are listed.
     """
 
     prefix: str | None
@@ -47,11 +48,12 @@ class Scorer:
     carried: tuple[str, ...] | None = None
     joined: BookTables | None = None
     first_class: int = 0
+    own: tuple[str, ...] = ()
 
     @property
     def kept(self) -> list[str]:
         """The input's columns by name, where they are listed."""
-        return [identifier(name) for name in self.carried or ()]
+        return [*(identifier(name) for name in self.carried or ()), *self.own]
 
     @property
     def tables(self) -> BookTables:

@@ -295,6 +295,15 @@ class Kind(ABC):
         return Rederived(outline.shape, notes)
 
 
+@dataclass(frozen=True)
+class Readable:
+    """A table of probabilities for people: of an attribute and its parents, from which counts."""
+
+    attribute: int
+    place: int
+    family: Family
+
+
 class Scoring(ABC):
     """What the tables of a stored model say of its kind.
 
@@ -325,9 +334,32 @@ class Scoring(ABC):
         return False
 
     @property
+    def joins_factors(self) -> bool:
+        """Whether a query has one join for every factor: many make a large query."""
+        return self.adds_factors
+
+    def stages(self, scorer: Scorer) -> Sequence[Scorer]:
+        """What is scored one after the other where one query would be too large."""
+        return [scorer]
+
+    def folded(self, scored: str, is_first: bool, scorer: Scorer) -> str:
+        """Rows with the scores of a stage, and sums over earlier ones, with these in the sums."""
+        raise AssertionError("a model of one stage")
+
+    def from_sums(self, summed: str, scorer: Scorer) -> str:
+        """Rows with sums over all stages, with scores in place of these."""
+        raise AssertionError("a model of one stage")
+
+    @property
     def n_turns(self) -> int:
         """Into how many rows a query unfolds one; 0 where it does not."""
         return 0
+
+    def readable(
+        self, names: Sequence[str], selected: Sequence[int], parents: Sequence[tuple[int, ...]]
+    ) -> dict[str, Readable]:
+        """The tables for people; a view is called `cpt_` and the name."""
+        return {names[i]: Readable(i, i, (i, *parents[i])) for i in selected}
 
     @property
     def tables(self) -> list[str]:

@@ -328,16 +328,26 @@ class LearnerKeywords(TypedDict, total=False):
     kmax: Annotated[
         int | None,
         Option(
-            "skdb: the largest number of parents tried.",
+            "skdb, eskdb: the largest number of parents tried.",
             LEARNER,
             usual="5",
             check=at_least(0, "parents"),
         ),
     ]
+    members: Annotated[
+        int | None,
+        Option(
+            "eskdb: how many members the ensemble has.",
+            LEARNER,
+            usual="8",
+            check=at_least(1, "member"),
+        ),
+    ]
     select: Annotated[
         str | None,
         Option(
-            "Choose by leave-one-out. skdb: both, attributes (k = kmax) or k; ande: attributes.",
+            "Choose by leave-one-out. skdb, eskdb: both, attributes (k = kmax) or k; "
+            "ande: attributes.",
             LEARNER,
             usual="skdb: both; ande: all are kept",
         ),

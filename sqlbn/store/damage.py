@@ -71,7 +71,9 @@ def check_tables(workspace: Workspace) -> None:
         known = table.name != "meta" and not table.name.startswith(PREDICTING)
         if known and table.name in present and any(c.checked for c in table.columns):
             check_columns(workspace, table.name)
-    for name, column in (("classes", "code"), ("attributes", "position"), ("attributes", "rank")):
+    numbered = [("classes", "code"), ("attributes", "position"), ("attributes", "rank")]
+    numbered += [("members", "member")] if "members" in present else []
+    for name, column in numbered:
         _check_numbered(workspace, name, column)
     for name, column in (("classes", "class"), ("classes", "column"), ("attributes", "attribute")):
         _check_distinct(workspace, name, column)
@@ -117,6 +119,7 @@ _IMPOSSIBLE: tuple[tuple[str, str, str], ...] = (
     ),
     ("subsumptions", _NO_CODE.format("attribute", "code"), "an unknown attribute or code"),
     ("subsumptions", _NO_CODE.format("implied", "implied_code"), "an unknown attribute or code"),
+    ("member_attributes", _NO_ATTRIBUTE.format("attribute"), "an unknown attribute"),
     ("terms", _NO_ATTRIBUTE.format("attribute"), "an unknown attribute"),
     ("turns", _NO_ATTRIBUTE.format("attribute"), "an unknown attribute"),
     ("history", "t.rows < 0 OR t.rows_skipped < 0 OR t.total_rows < 0", "a number below 0"),

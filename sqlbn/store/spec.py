@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from sqlbn.data.csv_files import Trained
@@ -27,7 +28,7 @@ from sqlbn.errors import (
 from sqlbn.kinds.all_kinds import read_scoring
 from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.estimates import Smoothing, log_prior, mixed_sql
-from sqlbn.kinds.kind import Scoring
+from sqlbn.kinds.kind import Readable, Scoring
 from sqlbn.kinds.product.factor_tables import Factor
 from sqlbn.store.damage import check_tables, damaged_by
 from sqlbn.store.meta import FORMAT, is_later, read_meta
@@ -120,37 +121,43 @@ class ModelSpec:
             joined=tables,
         )
 
-    def cpt_sql(self, position: int, prefix: str | None) -> str:
+    @cached_property
+    def readable(self) -> dict[str, Readable]:
+        """The tables of probabilities for people, by name."""
+        names = [book.name for book in self.books]
+        return self.scoring.readable(names, self.selected, self.parents)
+
+    def cpt_sql(self, table: Readable, prefix: str | None) -> str:
         """The readable conditional probability table of one attribute."""
-        family = (position, *self.parents[position])
+        position, family = table.attribute, table.family
         radices = [*(self.books[v].n_values for v in family), len(self.class_names)]
         steps = strides(radices)
         names = cpt_columns([self.books[v].name for v in family])
         smoothing, axes = self.smoothing, []
         for v, name, stride, radix in zip(family, names, steps[:-1], radices[:-1], strict=True):
-            table, label = labels_of(self.books[v])
+            labels, label = labels_of(self.books[v])
             axes.append(
                 {
                     "code": unpacked_sql("key", stride, radix),
                     "name": name,
                     "attribute": self.books[v].name,
-                    "table": relation_sql(prefix, table),
+                    "table": relation_sql(prefix, labels),
                     "label": label,
                     "gone": self.books[v].missing if smoothing.ignores else None,
                 }
             )
         n_values = smoothing.n_values(self.books[position].n_values, self.books[position].missing)
-        table = render(
+        found = render(
             "score/cpt",
             mixed=self._mixed(position),
             axes=axes,
             class_code=unpacked_sql("key", 1, radices[-1]),
-            position=position,
+            position=table.place,
             counts=relation_sql(prefix, "counts"),
             classes=relation_sql(prefix, "classes"),
             estimate=smoothing.of(n_values),
         )
-        return table if self.has_class else render("score/cpt_without_class", table=table)
+        return found if self.has_class else render("score/cpt_without_class", table=found)
 
     def _mixed(self, position: int) -> list[dict[str, Any]]:
         """Of each level of a table of probabilities the expression, where levels are mixed."""
@@ -173,11 +180,11 @@ class ModelSpec:
         }
         return {**types, self.target.name: Trained(self.target.sql_type)}
 
-    def position(self, attribute: str) -> int:
-        """The position of a selected attribute by its name."""
-        for position, book in enumerate(self.books):
-            if book.name == attribute and position in self.selected:
-                return position
+    def readable_of(self, attribute: str) -> Readable:
+        """The table of a selected attribute by its name; of several members that of the first."""
+        for name, table in self.readable.items():
+            if attribute in (name, self.books[table.attribute].name):
+                return table
         names = ", ".join(repr(self.books[i].name) for i in self.selected) or "none"
         if any(book.name == attribute for book in self.books):
             raise ColumnError(f"the attribute {attribute!r} was not selected; there is {names}")

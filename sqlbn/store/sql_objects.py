@@ -23,6 +23,7 @@ from sqlbn.engines.sql import identifier, literal, render
 from sqlbn.engines.value_types import type_group
 from sqlbn.errors import SqlbnWarning
 from sqlbn.kinds.compiler import Scorer, prediction_sql
+from sqlbn.kinds.kind import Readable
 from sqlbn.schema import PREDICT, PREDICTING, TABLES, Table, columns_sql, declared
 from sqlbn.store.spec import ModelSpec, cpt_columns
 
@@ -66,24 +67,23 @@ def book_tables(prefix: str) -> BookTables:
 
 def write_face(file: AttachedFile, name: str, spec: ModelSpec, columns: Columns) -> None:
     """The views and the macro of a model whose tables are written, and the comments of all."""
-    views = {f"cpt_{spec.books[position].name}": position for position in spec.selected}
+    views = {f"cpt_{table}": found for table, found in spec.readable.items()}
     # Without a schema: a file that is opened directly may be called like the model in it.
     with file.used(name):
-        for view, position in views.items():
-            file.create_view(name, view, spec.cpt_sql(position, None))
+        for view, table in views.items():
+            file.create_view(name, view, spec.cpt_sql(table, None))
     derived = _write_predict(file, name, spec) if spec.has_class else ()
     described: Columns = {
-        **{view: _view_columns(spec, position) for view, position in views.items()},
+        **{view: _view_columns(spec, table) for view, table in views.items()},
         **columns,
-        **{table: _declared_columns(table) for table in derived},
+        **{made: _declared_columns(made) for made in derived},
     }
     _write_comments(file, name, described, spec.has_class)
 
 
-def _view_columns(spec: ModelSpec, position: int) -> list[str]:
-    family = (position, *spec.parents[position])
+def _view_columns(spec: ModelSpec, table: Readable) -> list[str]:
     given = ["class"] if spec.has_class else []
-    return [*cpt_columns([spec.books[v].name for v in family]), *given, "n", "probability"]
+    return [*cpt_columns([spec.books[v].name for v in table.family]), *given, "n", "probability"]
 
 
 def _declared_columns(table: str) -> list[str]:
@@ -162,7 +162,7 @@ def too_large_for_sql(spec: ModelSpec, name: str, limits: Limits) -> str | None:
     scorer = spec.scorer(None)
     joins, n = len(scorer.factors), len(scorer.class_names)
     small = joins <= limits.macro_joins and joins * n <= limits.macro_lookups
-    if small or not scorer.scoring.adds_factors:
+    if small or not scorer.scoring.joins_factors:
         return None
     return (
         f"the model {name!r} is too large for one query ({len(scorer.used):,} columns, {n:,} "

@@ -24,7 +24,8 @@ class Information:
 
     `beyond[i, j]`, where asked for, is what X_i says of the class beyond X_j: I(X_i; Y | X_j).
     `gains` are those of links between attributes in a score of networks, where a learner has one;
-    `names` are the attributes, for learners that are told of some by name.
+    `names` are the attributes, for learners that are told of some by name. `drawn` is another
+    order than that of MI, for a member of an ensemble.
     """
 
     mi: Matrix
@@ -32,10 +33,13 @@ class Information:
     gains: Matrix | None = None
     beyond: Matrix | None = None
     names: tuple[str, ...] = ()
+    drawn: tuple[int, ...] | None = None
 
     @property
     def order(self) -> list[int]:
-        """Attributes by MI, highest first; ties by position in the schema."""
+        """Attributes by MI, highest first; ties by position in the schema; or as `drawn`."""
+        if self.drawn is not None:
+            return list(self.drawn)
         return sorted(range(len(self.mi)), key=lambda i: (-self.mi[i], i))
 
 

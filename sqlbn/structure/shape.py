@@ -107,6 +107,7 @@ class Shape:
     has `terms` instead of parents, and perhaps a super parent. `weights` are exponents of the
     probabilities, where not all count in full: of every attribute those of the levels of its chain
     (no parents, one, …); `shifts` are added to the logarithms of classes, by name.
+    An ensemble has the shapes of its `members`, and no parents of its own.
     """
 
     structure: Structure
@@ -116,6 +117,7 @@ class Shape:
     super_parent: int | None = None
     weights: tuple[tuple[float, ...], ...] | None = None
     shifts: Mapping[str, float] = field(default_factory=dict)
+    members: tuple[Shape, ...] = ()
 
     @property
     def chosen(self) -> dict[str, int]:

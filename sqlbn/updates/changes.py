@@ -344,7 +344,7 @@ def _rebuild(
     n_classes, elementary = len(joined.class_counts), model.encoding.elementary
     write_variables(new, variables_of(new, joined.books.books, n_classes, elementary))
     # How it was chosen once.
-    for name in {"loocv", "encodings", "decisions"} & set(model.workspace.names()):
+    for name in {"loocv", "member_loocv", "encodings", "decisions"} & set(model.workspace.names()):
         new.copy(name, model.workspace.table(name))
     return Rebuilt(found.notes, kind.chosen(outline, info, found.shape))
 

@@ -562,6 +562,27 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "coded": "SELECT * FROM coded",
         },
     ),
+    "the second member of an ensemble, two classes": (
+        "score/member",
+        {
+            "names": NAMES,
+            "kept": "* EXCLUDE (__sqlbn_s0, __sqlbn_s1, __sqlbn_m0, __sqlbn_m1)",
+            "sums": [f"__sqlbn_m{j} + __sqlbn_e{j} / __sqlbn_total" for j in range(2)],
+            "total": "__sqlbn_e0 + __sqlbn_e1",
+            "weights": [f"exp(__sqlbn_s{j} - __sqlbn_top)" for j in range(2)],
+            "top": TOP,
+            "scored": SCORED,
+        },
+    ),
+    "the geometric mean of three members, two classes": (
+        "score/mean",
+        {
+            "names": NAMES,
+            "kept": "* EXCLUDE (__sqlbn_m0, __sqlbn_m1)",
+            "scores": [f"__sqlbn_m{j} / 3" for j in range(2)],
+            "summed": "SELECT * FROM summed",
+        },
+    ),
     "rows of two classes, scored once where they are equal": (
         "score/rejoined",
         {

@@ -205,8 +205,8 @@ def test_learners_as_objects() -> None:
         sqlbn.fit(ROWS, "wins", sqlbn.Skdb(), kmax=1)
     with pytest.raises(OptionError, match="kmax=-1: give 0 or more parents"):
         sqlbn.Skdb(kmax=-1)
-    for name in ("Nb", "Tan", "Kdb", "Skdb", "Ande", "Fan", "SuperParent", "Fanc", "Spc", "Spcr",
-                 "Tc", "Collection", "Snb", "Hgc", "Vfbn1", "Vfbn2"):  # fmt: skip
+    for name in ("Nb", "Tan", "Kdb", "Skdb", "Eskdb", "Ande", "Fan", "SuperParent", "Fanc", "Spc",
+                 "Spcr", "Tc", "Collection", "Snb", "Hgc", "Vfbn1", "Vfbn2"):  # fmt: skip
         assert issubclass(getattr(sqlbn, name), sqlbn.Learner)
         assert name in dir(sqlbn)
     assert {c.__name__ for c in registry.learners().values()} <= set(dir(sqlbn))
@@ -218,8 +218,8 @@ def test_learners_as_objects() -> None:
         ({"kmax": "x"}, "kmax='x': give a whole number"),
         ({"kmax": -1}, "kmax=-1: give 0 or more parents"),
         ({"m": "x"}, "m='x': give a number"),
-        ({"learner": "kdb", "kmax": 2}, "kmax is not for the learner kdb; it goes with skdb; "
-         "kdb takes k"),
+        ({"learner": "kdb", "kmax": 2}, "kmax is not for the learner kdb; it goes with eskdb, "
+         "skdb; kdb takes k"),
         ({"learner": "nb", "k": 2}, "k is not for the learner nb; it goes with kdb; "
          "nb takes no option of its own"),
         ({"learner": "a1de", "n": 2}, "n is already said by the name a1de; use ande"),

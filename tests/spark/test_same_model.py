@@ -24,6 +24,7 @@ CASES: dict[str, dict[str, Any]] = {
     "skdb-zero_one": {"learner": "skdb", "kmax": 1, "loss": "zero_one", "loocv_sample": 100},
     "skdb-log_loss": {"learner": "skdb", "kmax": 1, "loss": "log_loss", "select": "attributes"},
     "skdb-brier": {"learner": "skdb", "kmax": 1, "loss": "brier", "structure_sample": 100},
+    "eskdb": {"learner": "eskdb", "kmax": 1, "members": 2, "weight": "w"},
     "kdb-bound": {"learner": "kdb", "k": 1, "bound": "normal", "block": 40},
     "skdb-mixed": {"learner": "skdb", "kmax": 2, "smoothing": "auto", "weights": "auto"},
     "kdb-mixed": {"learner": "kdb", "k": 2, "smoothing": "hierarchical", "weights": "levels"},

@@ -28,6 +28,8 @@ LEARNERS: dict[str, dict[str, Any]] = {
         "weights": "levels",
         "exclude": ["many", "moment"],
     },
+    "eskdb": {"learner": "eskdb", "kmax": 2, "members": 3, "exclude": _LONG},
+    "eskdb-mean": {"learner": "eskdb", "kmax": 1, "members": 2, "loss": "log_loss"},
     "snb": {"learner": "snb"},
     "hgc": {"learner": "hgc"},
     "a1de": {"learner": "a1de-s", "min_count": 5, "exclude": _LONG},
@@ -156,8 +158,21 @@ class Document:
         return key
 
     def product(self, codes: dict[int, int]) -> list[float]:
+        return self.chains(codes, self.scores["chains"])
+
+    def ensemble(self, codes: dict[int, int]) -> list[float]:
+        found = [self.chains(codes, member["chains"]) for member in self.scores["members"]]
+        if self.scores["mean"] == "geometric":
+            return [math.fsum(column) / len(found) for column in zip(*found, strict=True)]
+        shares = []
+        for scores in found:
+            powers = [math.exp(score - max(scores)) for score in scores]
+            shares.append([power / sum(powers) for power in powers])
+        return [math.log(max(math.fsum(c), 1e-300)) for c in zip(*shares, strict=True)]
+
+    def chains(self, codes: dict[int, int], chains: Any) -> list[float]:
         scores = [c["log_prior"] for c in self.document["classes"]]
-        for chain in self.scores["chains"]:
+        for chain in chains:
             for table in chain:
                 silent = table.get("silent")
                 if silent and codes[silent["attribute"]] in silent["codes"]:

@@ -20,7 +20,7 @@ Rows = list[dict[str, Any]]
 
 
 # What says when and how a model was made, not what it is.
-ABOUT = {"meta", "history", "history_files", "loocv", "encodings"}
+ABOUT = {"meta", "history", "history_files", "loocv", "member_loocv", "encodings"}
 
 
 def is_counted(row: dict[str, Any]) -> bool:

@@ -226,7 +226,10 @@ def print_model(model: Model, most: int | None = None) -> None:
     echo("")
     rows = _attribute_rows(model)
     header = ["attribute", "kind", "values", "mi", "used", "parents"]
-    if meta["learner"] == "ande":  # all take turns
+    if model.members is not None:
+        sizes = [f"{m['n_attributes']} (k {m['k']})" for m in model.members.to_pylist()]
+        echo(f"{meta['mean']} mean of members with so many attributes: {', '.join(sizes)}\n")
+    if meta["learner"] == "ande" or model.members is not None:  # all take turns, or each its own
         header, rows = header[:-1], [row[:-1] for row in rows]
     if model.terms is not None:
         header = [*header[:-1], "parent sets"]

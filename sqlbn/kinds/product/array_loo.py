@@ -213,6 +213,21 @@ class ArrayLoo:
             found.append(self._deeper(position, part, found[-1] if found else None))
         return found
 
+    def left_out_logs(self, k: int, place: str) -> tuple[Array, Array, Array | None]:
+        """ln of the classes' ratios to a row's own after all attributes; rows as they were read."""
+        width = self._n_classes * max(len(self._order), 1)
+        found = []
+        for block in in_blocks(self._left_out, max(1, self.limits.loo_array_estimates // width)):
+            part = RowBlock.of(block, self._y, self._w, self._importance)
+            logs, levels = self.prior_of(part), dict[int, Level]()
+            for position in self._order:
+                depth = min(k, len(self._families[position]) - 1)
+                logs += self._level(position, depth, part, levels).against_own
+            found.append(logs)
+        rows = np.arange(self._left_out.start, self._left_out.stop)
+        weights = None if self._w is None else self._w[rows]
+        return np.concatenate(found), self._y[rows], weights
+
     def _losses_at(
         self, k: int, at: int, part: RowBlock, levels: dict[int, Level], sums: ArrayLosses
     ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -181,7 +181,13 @@ class FactorTables:
 
     def make(self) -> list[Factor]:
         """Every table that scoring joins."""
-        factors = plan_factors(
+        factors = self.make_tables()
+        write_factors(self._workspace, factors)
+        return factors
+
+    def make_tables(self, first: int = 0) -> list[Factor]:
+        """The same, numbered from `first` on, and not yet listed in `factors`."""
+        planned = plan_factors(
             list(self._counts.families.values()),
             self._slots,
             self._counts.n_classes,
@@ -189,12 +195,12 @@ class FactorTables:
             self._most,
             self._limits,
         )
+        factors = [replace(factor, number=first + factor.number) for factor in planned]
         for factor in factors:
             if factor.role == "base":
                 self._make_base(factor)
             else:
                 self._make_chain(factor)
-        write_factors(self._workspace, factors)
         return factors
 
     def _make_base(self, factor: Factor) -> None:
@@ -267,7 +273,7 @@ class FactorTables:
                 {"code": codes[self._counts.encoded.class_variable], "alias": "y"},
             ],
             "counts": self._counts.table,
-            "position": attribute,
+            "position": self._counts.place(attribute),
             "present": self._values.present(alias),
         }
         most = self._workspace.session.limits.chain_classes

@@ -189,10 +189,11 @@ class ProductScoring(Scoring):
         return product_scores(scorer, coded, reorder)
 
     def document(self, workspace: Workspace, scorer: Scorer) -> dict[str, Any]:
-        return {"chains": _chains(workspace, scorer)}
+        return {"chains": chains_document(workspace, scorer)}
 
 
-def _chains(workspace: Workspace, scorer: Scorer) -> list[list[dict[str, Any]]]:
+def chains_document(workspace: Workspace, scorer: Scorer) -> list[list[dict[str, Any]]]:
+    """The factors of a product in chains, for a JSON document."""
     found = []
     for chain in chains_of(scorer.factors):
         tables = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,8 @@ from sqlbn.kinds.losses import (
 from sqlbn.kinds.product.product_loo_tables import LooTables
 
 Array = npt.NDArray[np.float64]
+# Of left-out rows: ln of the classes' ratios to their own, their classes, their weights.
+LeftOut = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any] | None]
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class LeaveOneOut:
         chains = chains if chains is not None else dict.fromkeys(counts.families, PLAIN)
         total = float(sum(class_counts))
         self._tables = LooTables(counts, total, smoothing, self._rotated, chains)
+        self._place: str | None = None
         self._weight = "w" if self._encoded.weighted else None
         summed = select_sql(self._relation, self._encoded.total_sql)
         self._total = float(self._row_engine.row(summed)[0])
@@ -93,10 +97,13 @@ class LeaveOneOut:
                     if is_enough is not None and is_enough(found):
                         break
         finally:
-            self._tables.drop()
-            self._row_engine.unbroadcast(self._prior)
-            self._session.drop_table(self._prior)
+            self._drop()
         return found
+
+    def _drop(self) -> None:
+        self._tables.drop()
+        self._row_engine.unbroadcast(self._prior)
+        self._session.drop_table(self._prior)
 
     @property
     def threads(self) -> int:
@@ -127,6 +134,36 @@ class LeaveOneOut:
         if self._encoded.importance:
             return estimate.most_log_ratio(float(class_counts.sum()), n)
         return max((float(np.abs(np.log(r)).max()) for r in found.values()), default=0.0)
+
+    def left_out_logs(self, k: int, place: str) -> LeftOut:
+        """ln of the classes' ratios to a row's own, of every row after all attributes.
+
+        `place` is a column of the rows that puts them into an order.
+        """
+        n_classes, relation, state = self._counts.n_classes, self._relation, None
+        self._place = place
+        try:
+            with self._row_engine.joins_as_written():
+                for batch in self._batches(k):
+                    carried = self._carried(batch, k)
+                    query = self._joined_sql(batch, k, relation, False, carried)
+                    query = self._state_sql(batch, k, query)
+                    after = None if batch.is_last else self._row_engine.persist(query, "loo_state")
+                    if after is None:
+                        found = self._row_engine.arrays(select_sql(f"({query})", order=place))
+                    else:
+                        relation = after.relation
+                    if state is not None:
+                        self._row_engine.unpersist(state)
+                    state = after
+        finally:
+            self._drop()
+        y = found["y"].astype(np.int64)
+        logs = np.zeros((len(y), n_classes))
+        for j in self._slots:
+            at = (y + j) % n_classes if self._rotated else j
+            logs[np.arange(len(y)), at] = found[f"l{j}"]
+        return logs, y, found["w"].astype(float) if self._weight else None
 
     # -- one k' ------------------------------------------------------------------------------
 
@@ -180,7 +217,8 @@ class LeaveOneOut:
 
     def _kept(self) -> list[str]:
         """Columns of a row that losses need besides its ratios."""
-        return ["y", *(["w"] if self._weight else [])]
+        placed = [self._place] if self._place is not None else []
+        return ["y", *(["w"] if self._weight else []), *placed]
 
     def _start_sql(self, batch: Batch, k: int, relation: str, carried: Sequence[str]) -> str:
         encoded = self._encoded

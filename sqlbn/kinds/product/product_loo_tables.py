@@ -219,7 +219,7 @@ class LooTables:
             seen=seen,
             value=codes[position] if "everywhere" in seen else None,
             counts=counts.table,
-            position=position,
+            position=counts.place(position),
             estimate=self._smoothing.of(cards[position]),
         )
         return LooTable(name, self._most(position), 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlbn.data import Source
 from sqlbn.data.sampling import staged
@@ -45,7 +45,8 @@ def product_scores(scorer: Scorer, coded: str, reorder: Limits | None = None) ->
     )
     batch: list[list[Factor]] = []
     chains = chains_of(scorer.factors)
-    columns = [*scorer.kept, *(key["alias"] for key in keys)]
+    kept = [name for name in scorer.kept if name not in codes]
+    columns = [*kept, *(key["alias"] for key in keys)]
     for place, chain in enumerate(chains):
         batch.append(chain)
         if sum(map(len, batch)) >= BATCH or place == len(chains) - 1:
@@ -119,7 +120,7 @@ def is_large(scorer: Scorer, limits: Limits) -> bool:
     joins = len(scorer.factors)
     looked_up = joins * len(scorer.class_names)
     large = joins > limits.scoring_joins or looked_up > limits.scoring_lookups
-    return large and scorer.scoring.adds_factors
+    return large and scorer.scoring.joins_factors
 
 
 @contextmanager
@@ -134,30 +135,79 @@ def scored_in_steps(
 
     Rows have all columns of the source and in `ROW` their place, or `items` instead of columns.
     """
-    row_engine, progress, kept = session.row_engine, progress or Progress(), list[Persisted]()
+    row_engine, kept = session.row_engine, list[Persisted]()
     source = source if source.has_places else staged(session, source)
     rows = int(row_engine.row(source.select("count(*)"))[0])
-    parts = _parts(scorer, session.limits)
-    blocks = _blocks(scorer, session.limits.step_joins)
+    stages = scorer.scoring.stages(scorer)
+    steps = _Steps(session, source, rows, progress or Progress())
+    n_steps = sum(steps.number(stage) for stage in stages)
     try:
         with (
-            progress.stage("score", "scoring in steps", rows, len(parts) * len(blocks)),
+            steps.progress.stage("score", "scoring in steps", rows, n_steps),
             row_engine.joins_as_written(),
         ):
-            for part in parts:
-                for place, block in enumerate(blocks):
-                    sql = _step_sql(part, source, block, kept[-1] if place else None)
-                    after = row_engine.persist(
-                        sql, "scores", 8 * rows * (1 + len(part.class_names))
-                    )
-                    if place:
-                        row_engine.unpersist(kept.pop())
-                    kept.append(after)
-                    progress.advance()
-        yield _joined_sql(scorer, parts, source, items, kept)
+            for stage in stages:
+                before = kept.pop() if kept else None
+                try:
+                    steps.score(stage, kept)
+                    if len(stages) > 1:
+                        steps.fold(scorer, stage, kept, before)
+                finally:
+                    if before is not None:
+                        row_engine.unpersist(before)
+        if len(stages) > 1:
+            yield _of_sums(scorer, source, items, kept[0])
+        else:
+            yield _joined_sql(scorer, _parts(scorer, session.limits), source, items, kept)
     finally:
         for table in kept:
             row_engine.unpersist(table)
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """Steps over the rows of one source; tables that are made go into a list `kept`."""
+
+    session: Session
+    source: Source
+    rows: int
+    progress: Progress
+
+    def number(self, scorer: Scorer) -> int:
+        """How many steps a scorer takes."""
+        limits = self.session.limits
+        return len(_parts(scorer, limits)) * len(_blocks(scorer, limits.step_joins))
+
+    def score(self, scorer: Scorer, kept: list[Persisted]) -> None:
+        """One table of log scores for every part of the classes."""
+        row_engine, limits = self.session.row_engine, self.session.limits
+        for part in _parts(scorer, limits):
+            for place, block in enumerate(_blocks(scorer, limits.step_joins)):
+                sql = _step_sql(part, self.source, block, kept[-1] if place else None)
+                after = row_engine.persist(
+                    sql, "scores", 8 * self.rows * (1 + len(part.class_names))
+                )
+                if place:
+                    row_engine.unpersist(kept.pop())
+                kept.append(after)
+                self.progress.advance()
+
+    def fold(
+        self, scorer: Scorer, stage: Scorer, kept: list[Persisted], before: Persisted | None
+    ) -> None:
+        """The tables of a stage, and the sums before, as one table of sums."""
+        n, row_engine = len(scorer.class_names), self.session.row_engine
+        scores, joins = _looked_up(kept, _parts(stage, self.session.limits), "t0")
+        items, tables = [f"t0.{ROW}", *scores], f"{kept[0].relation} AS t0 {' '.join(joins[1:])}"
+        if before is not None:
+            items += [f"b.{NAMES.sum}{j}" for j in range(n)]
+            tables += f" JOIN {before.relation} AS b ON b.{ROW} = t0.{ROW}"
+        joined = select_sql(tables, ", ".join(items))
+        sums = scorer.scoring.folded(joined, before is None, scorer)
+        after = row_engine.persist(sums, "scores", 8 * self.rows * (1 + n))
+        while kept:
+            row_engine.unpersist(kept.pop())
+        kept.append(after)
 
 
 def _parts(scorer: Scorer, limits: Limits) -> list[Scorer]:
@@ -211,12 +261,37 @@ def _joined_sql(
     kept: Sequence[Persisted],
 ) -> str:
     """The rows with their scores from the tables of all classes."""
+    scores, joins = _looked_up(kept, parts, "r")
+    rows = _uncoded(scorer, source, items)
+    return select_sql(f"({rows}) AS r {' '.join(joins)}", ", ".join(["r.*", *scores]))
+
+
+def _uncoded(scorer: Scorer, source: Source, items: Sequence[tuple[str, str]]) -> str:
+    """The rows by their places, without codes."""
     asked = [(column_sql("i", ROW), ROW), *items] if items else []
-    rows = coded_rows(replace(scorer, factors=()), source.in_places(source.columns), asked)
+    no_codes = replace(scorer, factors=(), scoring=scorer.scoring.stages(scorer)[0].scoring)
+    return coded_rows(no_codes, source.in_places(source.columns), asked)
+
+
+def _looked_up(
+    kept: Sequence[Persisted], parts: Sequence[Scorer], rows: str
+) -> tuple[list[str], list[str]]:
+    """The scores out of the tables of all classes, and the joins with rows of an alias."""
     scores, joins, first = [], [], 0
     for number, (table, part) in enumerate(zip(kept, parts, strict=True)):
         n = len(part.class_names)
         scores += [f"t{number}.{NAMES.score}{j} AS {NAMES.score}{first + j}" for j in range(n)]
-        joins.append(f"JOIN {table.relation} AS t{number} ON t{number}.{ROW} = r.{ROW}")
+        joins.append(f"JOIN {table.relation} AS t{number} ON t{number}.{ROW} = {rows}.{ROW}")
         first += n
-    return select_sql(f"({rows}) AS r {' '.join(joins)}", ", ".join(["r.*", *scores]))
+    return scores, joins
+
+
+def _of_sums(
+    scorer: Scorer, source: Source, items: Sequence[tuple[str, str]], sums: Persisted
+) -> str:
+    """The rows with their scores from sums over several stages."""
+    listed = ", ".join(["r.*", *(f"b.{NAMES.sum}{j}" for j in range(len(scorer.class_names)))])
+    joined = (
+        f"({_uncoded(scorer, source, items)}) AS r JOIN {sums.relation} AS b ON b.{ROW} = r.{ROW}"
+    )
+    return scorer.scoring.from_sums(select_sql(joined, listed), scorer)

@@ -38,50 +38,52 @@ def select(
     progress: Progress,
     is_trial: bool = False,
 ) -> dict[Smoothing, tuple[Choice, float]]:
-    """Evaluate every (k', number of attributes), write `loocv`, and choose, with each smoothing.
-
-    A trial, which compares encodings, gives up at the first k' past 1 that is not the best so far.
-    """
-    session, encoded = counts.workspace.session, counts.encoded
-    rows, found = sampled(session, encoded, sample), dict[Smoothing, Surfaces]()
-    try:
-        for smoothing in smoothings:
-            found[smoothing] = _surfaces(
-                counts, order, class_counts, smoothing, selection, rows, progress, is_trial
-            )
-    finally:
-        if rows is not encoded:
-            discard(session, rows)
+    """Evaluate every (k', number of attributes), write `loocv`, and choose, with each smoothing."""
+    found = {
+        smoothing: nested_losses(
+            counts, order, class_counts, smoothing, selection, sample, progress, is_trial
+        )
+        for smoothing in smoothings
+    }
     write_loocv(counts.workspace, {s.rule: surfaces for s, surfaces in found.items()}, selection.ks)
     return {s: best_with_loss(surfaces, selection) for s, surfaces in found.items()}
 
 
-def _surfaces(
+def nested_losses(
     counts: FamilyCounts,
     order: Sequence[int],
     class_counts: Sequence[float],
     smoothing: Smoothing,
     selection: Selection,
-    rows: Encoded,
+    sample: int | None,
     progress: Progress,
-    is_trial: bool,
+    is_trial: bool = False,
 ) -> Surfaces:
-    """The losses of all nested models, one pass a k'."""
-    losses = companions(selection.loss)
-    passes = _passes(counts, order, class_counts, smoothing, losses, rows)
-    title = "pass 3: leave-one-out" + (", mixed levels" if smoothing.is_hierarchical else "")
-    if isinstance(passes, ArrayLoo):
-        _warn_of_time(rows, selection.ks)
-    elif progress.is_shown and rows.rows > 4 * rows.limits.loo_slice_rows:
-        title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
-    ks = list(selection.ks)
-    with progress.stage("loocv", title, rows.rows, len(ks)):
-        return passes.surface(
-            ks, progress.advance, partial(_is_past_best, selection) if is_trial else None
-        )
+    """The losses of every (k', number of attributes), one pass a k'.
+
+    A trial, which compares encodings, gives up at the first k' past 1 that is not the best so far.
+    """
+    session, encoded = counts.workspace.session, counts.encoded
+    rows = sampled(session, encoded, sample)
+    try:
+        losses = companions(selection.loss)
+        passes = passes_of(counts, order, class_counts, smoothing, losses, rows)
+        title = "pass 3: leave-one-out" + (", mixed levels" if smoothing.is_hierarchical else "")
+        if isinstance(passes, ArrayLoo):
+            _warn_of_time(rows, selection.ks)
+        elif progress.is_shown and rows.rows > 4 * rows.limits.loo_slice_rows:
+            title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
+        ks = list(selection.ks)
+        with progress.stage("loocv", title, rows.rows, len(ks)):
+            return passes.surface(
+                ks, progress.advance, partial(_is_past_best, selection) if is_trial else None
+            )
+    finally:
+        if rows is not encoded:
+            discard(session, rows)
 
 
-def _passes(
+def passes_of(
     counts: FamilyCounts,
     order: Sequence[int],
     class_counts: Sequence[float],
@@ -157,5 +159,5 @@ def fixed_loss(
     """The loss by leave-one-out of a model in which nothing is chosen."""
     depth = max((counts.depth(position) for position in counts.families), default=0)
     losses = companions(loss)
-    passes = _passes(counts, order, class_counts, smoothing, losses, only_whole=True)
+    passes = passes_of(counts, order, class_counts, smoothing, losses, only_whole=True)
     return float(passes.surface([depth])[loss][0, -1])

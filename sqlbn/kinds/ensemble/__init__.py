@@ -1,0 +1,1 @@
+"""Ensembles: a mean of the probabilities of several products."""
