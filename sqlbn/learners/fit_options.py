@@ -42,6 +42,7 @@ from sqlbn.learners.registry import (
 from sqlbn.options.catalogue import (
     DEFAULT_EFFORT,
     DEFAULT_LEARNER,
+    ENSEMBLE_LEARNER,
     RowKeywords,
     checked,
     fit_options_known,
@@ -440,7 +441,9 @@ def fit_options(
             f"{opt('effort', given['effort'])} chooses a learner: leave it or the learner out"
         )
     if learner is None:
-        learner, given = DEFAULT_LEARNER, {**_of_effort(given), **given}
+        chosen = _of_effort(given)
+        learner = ENSEMBLE_LEARNER if chosen["effort"] == "best" else DEFAULT_LEARNER
+        given = {**chosen, **given}
     others: dict[str, Any] = {
         key: as_list(value) if known[key].is_list else value
         for key, value in given.items()
@@ -457,7 +460,7 @@ def _of_effort(given: Mapping[str, Any]) -> dict[str, Any]:
     chosen = {"effort": effort, "loocv_sample": Limits.effort_rows}
     if "discretise" not in given and "bins" not in given:
         chosen["discretise"] = AUTO
-    if given.get("backoff", "cell") == "cell":
+    if effort == "normal" and given.get("backoff", "cell") == "cell":
         chosen |= {"smoothing": AUTO, "weights": AUTO}
     return chosen
 

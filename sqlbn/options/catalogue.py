@@ -56,6 +56,7 @@ WEIGHTINGS = {
 EFFORTS = {
     "quick": "skdb as its paper has it, equal frequency",
     "normal": "skdb; encoding, smoothing and weights are chosen by rows that were left out",
+    "best": "eskdb, an ensemble of selective KDBs, in the encoding that is chosen for one of them",
 }
 DEFAULT_EFFORT = "normal"
 WEIGHT_KINDS = {
@@ -63,6 +64,7 @@ WEIGHT_KINDS = {
     "importance": "a row of weight w is one row that matters w; leave-one-out takes it out whole",
 }
 DEFAULT_LEARNER = "skdb"
+ENSEMBLE_LEARNER = "eskdb"
 STREAM_LEARNER = "a1de"
 LOSSES = ("rmse", "zero_one", "log_loss", "brier", "mcc")
 BOUNDS = ("normal", "hoeffding")

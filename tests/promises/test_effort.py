@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -41,6 +42,19 @@ def test_normal_beats_quick_where_attributes_repeat_each_other() -> None:
             losses[effort] = model.evaluate(new).losses
     assert losses["normal"]["rmse"] < losses["quick"]["rmse"]
     assert losses["normal"]["log_loss"] < losses["quick"]["log_loss"]
+
+
+def test_best_is_an_ensemble_and_the_same_in_plain_sql(tmp_path: Path) -> None:
+    store, new = tmp_path / "m.duckdb", table(300, seed=5)
+    with sqlbn.fit(table(600), "y", effort="best", members=3, store=store, name="m") as model:
+        assert (model.meta["learner"], model.meta["effort"]) == ("eskdb", "best")
+        wanted = model.predict(new).column("p_up").to_pylist()
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH '{store}' AS s (READ_ONLY)")
+        con.register("rows_", new)
+        con.execute("CREATE TABLE new_rows AS FROM rows_")
+        got = con.sql("SELECT p_up FROM s.m.predict('new_rows')").fetchall()
+    assert [row[0] for row in got] == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize("options", [{"learner": "skdb"}, {"effort": "quick"}])

@@ -95,17 +95,21 @@ class ProductFit(Fitting):
             weights = {}
         best = min(found, key=lambda refined: refined.rank(chosen.loss))
         noted = {**best.chosen, **weights}
-        if len(found) > 1:
-            losses = {r.smoothing.rule: r.best_loss for r in found}
-            others = ", ".join(
-                f"{r} {v:.4f}" for r, v in losses.items() if r != best.smoothing.rule
-            )
-            job.progress.note(
-                f"smoothing: {best.smoothing.rule}, {chosen.loss} {best.best_loss:.4f} by "
-                f"leave-one-out; {others}"
-            )
-            noted |= {"smoothing": best.smoothing.rule, "smoothing_losses": losses}
+        if len({refined.smoothing for refined in found}) > 1:
+            noted |= self._told_smoothing(found, best)
         return chosen.kept(job, replace(best, chosen=noted))
+
+    def _told_smoothing(self, found: Sequence[Refined], best: Refined) -> dict[str, Any]:
+        """The best loss of each smoothing, and a word about the choice."""
+        rule, losses = best.smoothing.rule, dict[str, float]()
+        for refined in sorted(found, key=lambda r: r.rank(self._refinement.loss), reverse=True):
+            losses[refined.smoothing.rule] = refined.best_loss
+        others = ", ".join(f"{r} {value:.4f}" for r, value in losses.items() if r != rule)
+        self.job.progress.note(
+            f"smoothing: {rule}, {self._refinement.loss} {losses[rule]:.4f} by leave-one-out; "
+            f"{others}"
+        )
+        return {"smoothing": rule, "smoothing_losses": losses}
 
     def _weighted(self, refined: Refined, is_compared: bool) -> Refined:
         """With weights of attributes or levels, if they help."""
@@ -123,9 +127,9 @@ class ProductFit(Fitting):
         if not found.losses:
             return replace(refined, shape=shape, chosen=chosen)
         listed = ", ".join(f"{how} {value:.4f}" for how, value in found.losses.items())
-        rule = refined.smoothing.rule
         job.progress.note(
-            f"weights with {rule}: {found.weighting}, by {loss} on rows that they were not "
+            f"weights with {refined.smoothing.rule}, {len(shape.selected)} attributes: "
+            f"{found.weighting}, by {loss} on rows that they were not "
             f"fitted on ({listed})"
         )
         return replace(

@@ -135,11 +135,16 @@ class Selective(Refinement):
             job.progress,
             job.is_trial,
         )
-        shapes = [Shape.selective(structure, c.k, c.n_attributes) for c, _ in found.values()]
-        return [
-            Refined(counts, shape, smoothing, {**shape.chosen, "smoothing": smoothing.rule}, loss)
-            for shape, (smoothing, (_, loss)) in zip(shapes, found.items(), strict=True)
-        ]
+        candidates = []
+        for smoothing, (choice, loss) in found.items():
+            sizes = {choice.n_attributes}
+            if len(job.weightings) > 1:  # weights may select better than the order of attributes
+                sizes.add(len(structure.order))
+            for n in sorted(sizes):
+                shape = Shape.selective(structure, choice.k, n)
+                noted = {**shape.chosen, "smoothing": smoothing.rule}
+                candidates.append(Refined(counts, shape, smoothing, noted, loss))
+        return candidates
 
     def kept(self, job: Job, best: Refined) -> Refined:
         if job.is_trial:
