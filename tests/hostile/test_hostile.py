@@ -151,7 +151,7 @@ MISTAKES: dict[str, Case] = {
     ),
     "unknown learner": (
         good, {"learner": "forest"}, OptionError,
-        "there is no learner 'forest'; choose one of ande, collection, fan",
+        "there is no learner 'forest'; choose one of ande, collection, eskdb, fan",
     ),
     "k for naive Bayes": (
         good, {"learner": "nb", "k": 2}, OptionError,

@@ -88,8 +88,8 @@ def demo(store: str, json: bool) -> None:
     ) as model:
         if not json:
             print_model(model, most=5)
-        say(f"\n$ sqlbn evaluate {data} --target class --folds 5")
-        result = sqlbn.evaluate(data, "class", folds=5, quiet=STATE.quiet)
+        say(f"\n$ sqlbn evaluate {data} --target class --effort quick --folds 5")
+        result = sqlbn.evaluate(data, "class", effort="quick", folds=5, quiet=STATE.quiet)
         for loss, value in result.losses.items():
             say(f"{loss:9} {value:.4f}")
         say(f"\n$ sqlbn predict adult {data} --store {store}")

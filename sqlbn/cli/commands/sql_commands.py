@@ -10,6 +10,8 @@ from sqlbn.text import printable
 
 def fit(data: list[str], target: str, options: dict[str, Any], json: bool) -> None:
     """The statements of a fit, to read: columns are looked at, the rest is only printed."""
+    if not any(options.get(key) for key in ("learner", "effort", "discretise", "k")):
+        options = {**options, "effort": "quick"}  # what is chosen by trials has no one statement
     from sqlbn.api.describe_calls import fit_statements
 
     steps = fit_statements(data, target, **options)

@@ -100,6 +100,10 @@ def left_out_rows(
 ) -> LeftOutRows:
     """What the levels of all attributes say of some of the counted rows."""
     codes, w = read_codes(counts.workspace.session, rows)
+    # Halves must not depend on the order in which an engine gives rows.
+    order = np.lexsort([w, *codes] if rows.weighted else codes)
+    order = order[np.random.default_rng(0).permutation(len(order))]
+    codes, w = [column[order] for column in codes], w[order] if rows.weighted else w
     y = codes[-1].astype(np.int64)
     part = RowBlock.of(range(len(y)), y, w if rows.weighted else None, rows.importance)
     levels = {
