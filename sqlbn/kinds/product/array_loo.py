@@ -192,26 +192,9 @@ class ArrayLoo:
                 return sums.losses(n)
         return sums.losses(len(ks))
 
-    @property
-    def n_attributes(self) -> int:
-        """How many attributes the largest model has."""
-        return len(self._order)
-
-    def some_rows(self, most: int) -> RowBlock:
-        """So many of the rows at most, evenly spread."""
-        step = max(1, -(-len(self._left_out) // most))
-        return RowBlock.of(self._left_out[::step], self._y, self._w, self._importance)
-
     def prior_of(self, part: RowBlock) -> Array:
         """What the classes' shares say of some rows."""
         return prior_logs(self._class_counts, self._smoothing, part)
-
-    def levels_of(self, place: int, k: int, part: RowBlock) -> list[Level]:
-        """What the levels of an attribute, by its place in the order, say of some rows."""
-        position, found = self._order[place], list[Level]()
-        for _ in range(min(k, len(self._families[position]) - 1) + 1):
-            found.append(self._deeper(position, part, found[-1] if found else None))
-        return found
 
     def left_out_logs(self, k: int, place: str) -> tuple[Array, Array, Array | None]:
         """ln of the classes' ratios to a row's own after all attributes; rows as they were read."""

@@ -22,7 +22,6 @@ from sqlbn.kinds.estimates import Chain, Smoothing
 from sqlbn.kinds.kind import Weighting
 from sqlbn.kinds.losses import Loss
 from sqlbn.kinds.product.array_loo import (
-    ArrayLoo,
     ArrayLosses,
     Level,
     RowBlock,
@@ -313,22 +312,6 @@ def _crossed_losses(
         weights, shifts = _fitted(rows.part(fitted, levels), weighting, pull)
         sums.add(0, 0, part.scores(weights, shifts), part.y, part.w)
     return {name: float(values[0, 0]) for name, values in sums.losses(1).items()}
-
-
-def weighted_array_loss(
-    passes: ArrayLoo, k: int, n_attributes: int, asked: Sequence[Weighting]
-) -> float:
-    """The RMSE of a trial in arrays with the weights that do best."""
-    limits = passes.limits
-    part = passes.some_rows(limits.weight_rows)
-    start = passes.prior_of(part)
-    size = max(1, start.size * n_attributes * (k + 1))
-    if size > limits.weight_values:
-        part = passes.some_rows(max(1, len(part.y) * limits.weight_values // size))
-        start = passes.prior_of(part)
-    levels = {place: passes.levels_of(place, k, part) for place in range(n_attributes)}
-    found = choose_weights(_stacked(levels, start, part), asked, "rmse", limits.weight_pull, True)
-    return found.losses[found.weighting]
 
 
 def fit_weights(

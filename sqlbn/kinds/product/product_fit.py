@@ -173,8 +173,7 @@ class ProductFit(Fitting):
     def loo_loss(self, loss: Loss) -> float:
         if not self._arrays:
             return self._refinement.loo_loss(self.job, self.refined, loss)
-        asked = self.job.weightings
-        return min(self._refinement.array_loss(p, self._depth, asked) for p in self._arrays)
+        return min(self._refinement.array_loss(p, self._depth) for p in self._arrays)
 
 
 class SearchedFit(ProductFit):

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.kind import Job, Selection, Weighting
+from sqlbn.kinds.kind import Job, Selection
 from sqlbn.kinds.losses import Loss
 from sqlbn.kinds.product.array_loo import ArrayLoo
 from sqlbn.kinds.product.attribute_weights import search_weights
-from sqlbn.kinds.product.level_weights import weighted_array_loss
 from sqlbn.kinds.product.product_selection import fixed_loss, select, selected_array_model
 from sqlbn.structure.information import DECIMALS, Information
 from sqlbn.structure.shape import Shape, Structure
@@ -78,11 +77,9 @@ class Refinement(ABC):
     def again(self, now: Shape, structure: Structure) -> Shape:
         """The shape of a changed model in which the choice stays as it was."""
 
-    def array_loss(self, passes: ArrayLoo, depth: int, weightings: Sequence[Weighting]) -> float:
+    def array_loss(self, passes: ArrayLoo, depth: int) -> float:
         """The RMSE by leave-one-out in arrays; `depth` is the largest number of parents."""
-        if tuple(weightings) == ("none",):
-            return float(passes.surface([depth])["rmse"][0, -1])
-        return weighted_array_loss(passes, depth, passes.n_attributes, weightings)
+        return float(passes.surface([depth])["rmse"][0, -1])
 
     def loo_loss(self, job: Job, refined: Refined, loss: Loss) -> float:
         """The loss by leave-one-out."""
@@ -157,11 +154,8 @@ class Selective(Refinement):
     def again(self, now: Shape, structure: Structure) -> Shape:
         return Shape.selective(structure, now.k, len(now.selected))
 
-    def array_loss(self, passes: ArrayLoo, depth: int, weightings: Sequence[Weighting]) -> float:
-        best, loss = selected_array_model(passes, self.selection.within(depth, passes.limits))
-        if tuple(weightings) == ("none",):
-            return loss
-        return weighted_array_loss(passes, best.k, best.n_attributes, weightings)
+    def array_loss(self, passes: ArrayLoo, depth: int) -> float:
+        return selected_array_model(passes, self.selection.within(depth, passes.limits))[1]
 
 
 @dataclass(frozen=True)
