@@ -2,10 +2,12 @@
 
 import sqlbn
 
-# Learn, and keep the model in a file that SQL users can attach.
+# Learn, and keep the model in a file that SQL users can attach. Without effort="quick" encoding,
+# smoothing and weights are chosen as well, by trials that take several times as long.
 model = sqlbn.fit(
     "examples/adult.parquet",
     target="class",
+    effort="quick",
     store="census.duckdb",
     name="adult",
     replace=True,
@@ -22,7 +24,7 @@ scored = model.predict("examples/adult.parquet", where="age > 80")
 print(scored.select(["age", "class", "prediction", "p_>50K"]).slice(0, 3).to_pylist())
 
 # Losses on rows that were not trained on.
-result = sqlbn.evaluate("examples/adult.parquet", target="class", folds=5)
+result = sqlbn.evaluate("examples/adult.parquet", target="class", folds=3, effort="quick")
 print({name: round(value, 4) for name, value in result.losses.items()})
 
 # Later, elsewhere.

@@ -1,5 +1,5 @@
 -- A model in SQL, with the duckdb program and nothing else:
---   sqlbn fit examples/adult.parquet --target class --store census.duckdb --name adult
+--   sqlbn fit examples/adult.parquet --target class --effort quick --store census.duckdb --name adult
 --   duckdb < examples/sql_session.sql
 ATTACH 'census.duckdb' AS m (READ_ONLY);
 USE m.adult;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlbn.data import Source
 from sqlbn.encoding.codebook import Codebook
@@ -14,6 +14,7 @@ from sqlbn.encoding.preparing import (
     Encoding,
     Looked,
     Prepared,
+    Training,
     encode_rows,
     look,
     prepare,
@@ -27,7 +28,7 @@ from sqlbn.kinds.losses import Loss
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.store.history import start_history
 from sqlbn.store.meta import fit_meta, write_meta
-from sqlbn.store.spec import ModelSpec, read_spec
+from sqlbn.store.spec import ModelSpec, made_spec
 from sqlbn.store.stored_variables import variables_of, write_variables
 from sqlbn.structure.shape import Shape
 
@@ -69,7 +70,7 @@ def fit_with_loo(
         _describe(workspace, prepared)
         start_history(workspace, prepared.training, options)
         write_meta(workspace, {**fit_meta(prepared, options, progress), **fitting.chosen})
-        return workspace, read_spec(workspace), value
+        return workspace, made_spec(workspace), value
     except BaseException:
         workspace.drop()
         raise
@@ -77,15 +78,50 @@ def fit_with_loo(
 
 def try_encoding(
     session: Session, looked: Looked, options: FitOptions, loss: Loss
-) -> tuple[Sequence[Codebook], float]:
-    """The leave-one-out loss of one encoding, and its codebooks; no model is made of it."""
+) -> tuple[Sequence[Codebook], float, int | None]:
+    """The codebooks of one encoding, its leave-one-out loss, and the parents that go with it.
+
+    No model is made of it.
+    """
     workspace, progress = Workspace(session, weighted=options.weight is not None), Progress()
     try:
         prepared = prepare(looked, workspace, options, progress)
         with _encoded(workspace, prepared, options, progress, loss, is_trial=True) as fitting:
             fitting.count()
             fitting.structure()
-            return prepared.books, fitting.loo_loss(loss)
+            value = fitting.loo_loss(loss)
+            return prepared.books, value, fitting.parents
+    finally:
+        workspace.drop()
+
+
+def tries_in_arrays(session: Session, looked: Looked, options: FitOptions) -> bool:
+    """Whether a trial of these rows needs no queries over their codes but to read them."""
+    rows, codes = looked.training.rows, replace(looked.counted(), limits=session.limits)
+    is_whole = (options.loocv_sample or rows) >= rows
+    return is_whole and options.make_learner().kind.tries_in_arrays(codes)
+
+
+def cross_encoding(
+    session: Session, looked: Looked, options: FitOptions, loss: Loss, others: Training
+) -> tuple[float, float] | None:
+    """The leave-one-out loss of one encoding of some rows, and its loss on others.
+
+    None where they are too many for arrays: then there has to be a model.
+    """
+    if not tries_in_arrays(session, looked, options):
+        return None
+    workspace, progress = Workspace(session, weighted=options.weight is not None), Progress()
+    try:
+        prepared = prepare(looked, workspace, options, progress)
+        with _encoded(workspace, prepared, options, progress, loss, is_trial=True) as fitting:
+            fitting.count()
+            fitting.structure()
+            coded = encode_rows(session, replace(prepared, training=others), progress)
+            try:
+                return fitting.crossed_losses(coded)
+            finally:
+                discard(session, coded)
     finally:
         workspace.drop()
 
@@ -109,6 +145,8 @@ def _encoded(
     learner.check(names)
     kind.check_room(workspace, prepared.counted(), names)
     numbered = options.draws_rows or kind.numbers_rows(loss is not None)
+    least = workspace.session.limits.race_least_parts * workspace.session.limits.race_rows
+    numbered |= options.races and not is_trial and prepared.training.rows >= least
     encoded = encode_rows(workspace.session, prepared, progress, numbered)
     try:
         yield kind.fitting(
@@ -126,6 +164,7 @@ def _encoded(
                 is_trial,
                 options.smoothings,
                 options.weightings,
+                options.race_rule,
             )
         )
     finally:

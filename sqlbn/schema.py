@@ -131,6 +131,12 @@ TABLES: tuple[Table, ...] = (
             Column(
                 "weight", "DOUBLE", "exponent of its probabilities: 1 counts in full", checked=False
             ),
+            Column(
+                "column",
+                "VARCHAR",
+                "the input's column, which members of an ensemble may cut each in its own way",
+                checked=False,
+            ),
         ),
         required=True,
     ),
@@ -218,7 +224,7 @@ TABLES: tuple[Table, ...] = (
             Column(
                 "cross_fitted",
                 "DOUBLE",
-                "leave-one-out loss of halves of these rows, cut as the other half says",
+                "loss of models of two halves of these rows, each on the other half",
                 nullable=True,
                 checked=False,
             ),
@@ -246,6 +252,12 @@ TABLES: tuple[Table, ...] = (
                 "VARCHAR",
                 "backoff or hierarchical; NULL: ande",
                 nullable=True,
+                checked=False,
+            ),
+            Column(
+                "rows",
+                "BIGINT",
+                "rows it rests on: all that are left out in turn, or those of a lost race",
                 checked=False,
             ),
         ),
@@ -293,7 +305,24 @@ TABLES: tuple[Table, ...] = (
             ),
             Column("n_attributes", "USMALLINT", "attributes that it uses", checked=False),
         ),
-        writers="ensembles (eskdb)",
+        writers="ensembles (`--members`)",
+    ),
+    Table(
+        "member_levels",
+        "the levels of the chain of every attribute in every member",
+        (
+            Column("member", "USMALLINT", "number of the member"),
+            _ATTRIBUTE,
+            Column("level", "USMALLINT", "number of parents of the level, from 0 on"),
+            Column(
+                "strength",
+                "DOUBLE",
+                "rows of the level above that are mixed into it (hierarchical smoothing)",
+                nullable=True,
+            ),
+            Column("weight", "DOUBLE", "exponent of its probability in the mean of all members"),
+        ),
+        writers="ensembles (`--members`)",
     ),
     Table(
         "member_attributes",
@@ -305,7 +334,7 @@ TABLES: tuple[Table, ...] = (
             Column("selected", "BOOLEAN", "whether the member uses it"),
             Column("parents", "VARCHAR[]", "names of its parents, in order"),
         ),
-        writers="ensembles (eskdb)",
+        writers="ensembles (`--members`)",
     ),
     Table(
         "member_loocv",
@@ -316,8 +345,14 @@ TABLES: tuple[Table, ...] = (
             Column("n_attributes", "USMALLINT", "the first attributes by rank", checked=False),
             Column("loss", "VARCHAR", "name of the loss", checked=False),
             Column("value", "DOUBLE", "leave-one-out loss", checked=False),
+            Column(
+                "rows",
+                "BIGINT",
+                "rows it rests on: all that are left out in turn, or those of a lost race",
+                checked=False,
+            ),
         ),
-        writers="ensembles (eskdb)",
+        writers="ensembles (`--members`)",
     ),
     Table(
         "superparents",
@@ -442,7 +477,7 @@ TABLES: tuple[Table, ...] = (
             Column("factor", "UINTEGER", "number of the table"),
             Column("member", "USMALLINT", "number of the member"),
         ),
-        writers="ensembles (eskdb)",
+        writers="ensembles (`--members`)",
         helper=True,
     ),
     Table(
@@ -471,6 +506,17 @@ TABLES: tuple[Table, ...] = (
         "a lookup table of prediction, described in `factors`",
         (Column("key", KEY, "codes of its variables, packed into one number"), _PER_CLASS),
         helper=True,
+    ),
+    Table(
+        "predict_long",
+        "the tables of `factors` in one, for the macro `predict` of models of many attributes",
+        (
+            Column("key", KEY, "as in the factor's table, behind the keys of those before"),
+            _PER_CLASS,
+        ),
+        writers="models with many tables of prediction",
+        helper=True,
+        derived=True,
     ),
     Table(
         "predict_super",
@@ -596,8 +642,10 @@ META: tuple[MetaKey, ...] = (
     MetaKey("encoding_choice", "text", "of `--discretise auto`: why the encoding was chosen"),
     MetaKey("selected_k", "whole", "parents at most that leave-one-out chose; of ande its n"),
     MetaKey("selected_attributes", "whole", "attributes that leave-one-out chose"),
+    MetaKey("race", "object", "of nested models: rows of its parts, models, left ones, rows saved"),
     MetaKey("mean", "text", "of ensembles: arithmetic or geometric"),
     MetaKey("mean_losses", "object", "of ensembles: leave-one-out losses of both means"),
+    MetaKey("members_losses", "object", "of ensembles: losses of so many of the members"),
     MetaKey("superparent", "text", "the super-parent that was chosen"),
     MetaKey("cost", "number", "of snb: cost of the chosen attributes, in nats"),
     MetaKey("null_cost", "number", "of snb: cost of none"),

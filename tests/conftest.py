@@ -7,9 +7,11 @@ import os
 import random
 import subprocess
 import sys
+import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,11 @@ if hasattr(typer.testing, "_get_command"):
     typer.testing._get_command = functools.cache(typer.testing._get_command)
 
 ROOT = Path(__file__).resolve().parent.parent
+# Where Python may write no bytecode beside its files, every program that a test starts would
+# compile all of sqlbn again: half a second each.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(ROOT / ".pytest_cache" / "bytecode"))
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
@@ -107,17 +114,89 @@ def store_of_fruit(fruit_file: str, tmp_path_factory: pytest.TempPathFactory) ->
     return path
 
 
+def as_program(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """What a run of `sqlbn` as a program gives."""
+    command = [sys.executable, "-c", "from sqlbn.cli import main; main()", *map(str, words)]
+    return subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def program(tmp_path: Path) -> Run:
     """Run `sqlbn` as a program, in a folder of its own."""
 
-    def program(*words: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", "from sqlbn.cli import main; main()", *map(str, words)]
-        return subprocess.run(
-            command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
-        )
+    def called(*words: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        return as_program(*words, cwd=cwd)
 
-    return program
+    return called
+
+
+@pytest.fixture
+def run(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run `sqlbn` in this process, in a folder of its own: a program takes a second to start."""
+
+    def called(*words: object, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        with monkeypatch.context() as here:
+            here.chdir(cwd)
+            return cli(*words)
+
+    return called
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What `sqlbn demo` printed, and the folder that it ran in."""
+
+    printed: str
+    folder: Path
+
+    # The fit that it announces: that of the README, the guide and the examples.
+    fit = ("fit", "examples/adult.parquet", "--target", "class", "--name", "adult")
+
+    @property
+    def store(self) -> Path:
+        """The store with the model `adult`, to be copied."""
+        return self.folder / "sqlbn-demo.duckdb"
+
+    @classmethod
+    def is_its_fit(cls, words: Sequence[str]) -> bool:
+        """Whether a command of the program is that fit, in whichever store."""
+        given = list(words)
+        if "--store" in given:
+            at = given.index("--store")
+            del given[at : at + 2]
+        return tuple(given) == cls.fit
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """The default fit of the census data, which takes a while: once for all tests."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # its parent is that of all workers
+        base = base.parent
+    made, done = base / "demo", base / "demo.txt"
+    try:
+        made.mkdir()
+    except FileExistsError:
+        _wait_for(done)
+    else:
+        found = as_program("demo", "--quiet", cwd=made)
+        failed = (found.returncode, found.stderr) != (0, "")
+        written = base / "demo.part"
+        written.write_text(f"{found.returncode}\n{found.stderr}" if failed else found.stdout)
+        written.rename(base / "demo.failed" if failed else done)
+    if not done.exists():
+        pytest.fail((base / "demo.failed").read_text())
+    return Demo(done.read_text(), made)
+
+
+def _wait_for(path: Path) -> None:
+    """Wait until another process has written a file, or that it failed."""
+    until = time.monotonic() + 180
+    while not path.exists() and not path.with_suffix(".failed").exists():
+        assert time.monotonic() < until, f"{path} was never written"
+        time.sleep(0.2)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-{# Columns from arrays under the packed key of some codes. #}
+{# Columns from arrays, which come in that order, under the packed key of some codes. #}
 CREATE TABLE {{ table }} AS
 SELECT
   {{ key }} AS key
@@ -6,4 +6,3 @@ SELECT
   , {{ column }}
   {% endfor %}
 FROM {{ relation }}
-ORDER BY key

@@ -1,11 +1,12 @@
 {# The values of two models' columns of one type put together, in sorted order, missing last: their
    counts, and under which code each model has them. Values that share a code in either model share
-   one here; codes are numbered by their first value. #}
+   one here; codes are numbered by their first value. A zero that an older model calls -0.0 is 0.0
+   afterwards. #}
 WITH joined AS (
   SELECT
     attribute,
     TRY_CAST(value AS {{ type }}) AS typed,
-    any_value(value) AS value,
+    max(value) AS value,
     sum(n) AS n,
     max(code) FILTER (WHERE first) AS first_code,
     max(code) FILTER (WHERE NOT first) AS second_code

@@ -17,7 +17,7 @@ from sqlbn.api.call import (
 from sqlbn.api.frames import with_target
 from sqlbn.api.model import Model
 from sqlbn.errors import OptionError, opt
-from sqlbn.evaluation.auto_encoding import learn
+from sqlbn.evaluation.auto_encoding import learn, planned
 from sqlbn.store import open_store
 from sqlbn.store.saving import as_folder
 from sqlbn.store.spec import read_spec
@@ -47,8 +47,8 @@ def fit(
 
     `target` names a column; or it is the labels, apart from a data frame or an array: `fit(X, y)`.
     `learner` is a name (nb, tan, kdb, skdb, a1de, …) or an object, `sqlbn.Skdb(kmax=3)`; without it
-    skdb, or kdb where `k` is given. `options` are those of `sqlbn fit`, in `sqlbn help options`.
-    Without `data` a `query` names its files itself.
+    the `effort` chooses, and `k` implies kdb. `options` are those of `sqlbn fit`, in `sqlbn help
+    options`. Without `data` a `query` names its files itself.
     With a `store` the model is written to it under `name`; with `store_table`, a folder or URL, as
     Parquet tables.
 
@@ -86,14 +86,24 @@ def fit(
 
 
 def plan(
-    target: str, learner: str | Learner | None = None, **options: Unpack[FitKeywords]
+    target: str,
+    learner: str | Learner | None = None,
+    *,
+    data: Any = None,
+    **options: Unpack[FitKeywords],
 ) -> list[str]:
-    """What `fit` with these options would try and choose, a line each; no row is read.
+    """What `fit` with these options would try and choose, a line each.
+
+    Of `data` the names are checked and the classes are counted; without it no row is read.
 
     >>> plan("wins", effort="quick")[1]
     'encoding: ef:5'
     """
-    return split_options(target, learner, options)[1].plan()
+    settings, chosen = split_options(target, learner, options)
+    if data is None and chosen.query is None:
+        return chosen.plan()
+    with kept(settings, told_by(True, None), data) as session:
+        return planned(session, open_for_fit(session, data, chosen), chosen)
 
 
 def load(

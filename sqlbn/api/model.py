@@ -112,44 +112,35 @@ class Model:
     @property
     def terms(self) -> pa.Table | None:
         """`attribute, parents, weight`: the parent sets of a collection; None for other models."""
-        if "terms" not in self._workspace.names():
-            return None
-        return self._table("terms", "rowid")
+        return self._optional("terms", "rowid")
 
     @property
     def strengths(self) -> pa.Table | None:
         """`attribute, level, strength` of hierarchical smoothing; None with back-off."""
-        if "strengths" not in self._workspace.names():
-            return None
-        return self._table("strengths", "attribute, level")
+        return self._optional("strengths", "attribute, level")
 
     @property
     def weights(self) -> pa.Table | None:
         """`attribute, level, weight`: fitted exponents of probabilities; None without."""
-        if "weights" not in self._workspace.names():
-            return None
-        return self._table("weights", "attribute, level")
+        return self._optional("weights", "attribute, level")
 
     @property
     def class_shifts(self) -> pa.Table | None:
         """`class, shift`: what is added to the logarithms of priors; None without weights."""
-        if "class_shifts" not in self._workspace.names():
-            return None
-        return self._table("class_shifts", "rowid")
+        return self._optional("class_shifts", "rowid")
 
     @property
     def loocv(self) -> pa.Table | None:
-        """`k, n_attributes, loss, value`: the leave-one-out surface of a selective learner."""
-        if "loocv" not in self._workspace.names():
-            return None
-        return self._table("loocv", "loss, k, n_attributes")
+        """`k, n_attributes, loss, value, smoothing, rows`: the leave-one-out losses of a selection.
+
+        Values of fewer `rows` than the chosen model's are of models that lost a race.
+        """
+        return self._optional("loocv", "loss, k, n_attributes")
 
     @property
     def members(self) -> pa.Table | None:
         """`member, k, n_attributes` of an ensemble; None of other models."""
-        if "members" not in self._workspace.names():
-            return None
-        return self._table("members", "member")
+        return self._optional("members", "member")
 
     @property
     def decisions(self) -> pa.Table | None:
@@ -157,9 +148,20 @@ class Model:
 
         How the parents were decided on, by a search or with a bound; None where all rows tell.
         """
-        if "decisions" not in self._workspace.names():
-            return None
-        return self._table("decisions", "step")
+        return self._optional("decisions", "step")
+
+    @property
+    def member_levels(self) -> pa.Table | None:
+        """`member, attribute, level, strength, weight` of an ensemble; None of other models."""
+        return self._optional("member_levels", "member, attribute, level")
+
+    @property
+    def encodings(self) -> pa.Table | None:
+        """`encoding, rows, codes, loss, value, cross_fitted, expected, chosen` of those tried.
+
+        None where the encoding was given.
+        """
+        return self._optional("encodings", "rowid")
 
     def has_macro(self, name: str) -> bool:
         """Whether a store that holds it under this name has a macro `predict` for it."""
@@ -169,6 +171,10 @@ class Model:
         """The conditional probability table of an attribute, with decoded values."""
         table = self._spec.readable_of(attribute)
         return self._session.arrow(self._spec.cpt_sql(table, self._workspace.prefix))
+
+    def _optional(self, name: str, order: str) -> pa.Table | None:
+        """A table that some models have."""
+        return self._table(name, order) if name in self._workspace.names() else None
 
     def _table(self, name: str, order: str) -> pa.Table:
         return self._workspace.arrow(name, order)

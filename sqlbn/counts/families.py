@@ -139,9 +139,7 @@ class FamilyCounts:
             positions.append(np.full(len(seen), position, np.uint32))
             keys.append(seen)
             numbers.append(flat[seen])
-            if counts.nbytes <= self._room:
-                self._room -= counts.nbytes
-                self._arrays[position] = counts
+        self._keep(arrays)
         session = self.workspace.session
         view = session.register(
             pa.table(
@@ -156,6 +154,13 @@ class FamilyCounts:
             self.workspace.insert_from(self.name, render("count/arrays", arrays=view))
         finally:
             session.unregister(view)
+
+    def _keep(self, arrays: Mapping[int, Array]) -> None:
+        """Keep counts for later steps, as far as there is room."""
+        for position, counts in arrays.items():
+            if counts.nbytes <= self._room:
+                self._room -= counts.nbytes
+                self._arrays[position] = counts
 
     # -- reading -----------------------------------------------------------------------------
 
@@ -182,7 +187,7 @@ class FamilyCounts:
 
     def seen_cells(self, position: int) -> tuple[list[Array], Array]:
         """The cells that were seen, in the order of their keys: codes by axis, counts by class."""
-        kept = self._arrays.get(position)
+        kept = self._arrays.get(self.place(position))
         if kept is not None:
             flat = kept.reshape(-1, self.n_classes)
             seen = np.flatnonzero(flat.any(axis=1))
@@ -194,7 +199,7 @@ class FamilyCounts:
                 codes=[codes[v] for v in family],
                 y=codes[self.encoded.class_variable],
                 counts=self.table,
-                position=position,
+                position=self.place(position),
             )
         )
         axes = [np.asarray(found[f"c{axis}"]) for axis in range(len(family))]
@@ -219,7 +224,14 @@ class FamilyCounts:
         self.workspace.rename(self.name, deep)
         name, self.name = self.name, deep
         result = FamilyCounts(self.workspace, self.encoded, families, name)
+        whole = [p for p, family in families.items() if family == self.families[p]]
+        if whole:
+            query = render("count/kept_counts", counts=self.table, positions=whole)
+            self.workspace.insert_from(name, query)
+            result._keep({p: self._arrays[p] for p in whole if p in self._arrays})
         for position, family in families.items():
+            if family == self.families[position]:
+                continue
             level = len(family) - 1
             if position in self._arrays:
                 result.put({position: self.array(position, level)})

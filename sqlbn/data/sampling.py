@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.model_database import scanned
@@ -10,6 +12,15 @@ from sqlbn.engines.sql import identifier
 
 # Shuffled numbers are below this.
 WORD = 2**32
+
+
+def drawing(seed: int, *purpose: int) -> np.random.Generator:
+    """What a purpose draws from, by a seed of any sign.
+
+    >>> bool(drawing(-1, 2).random() == drawing(-1, 2).random())
+    True
+    """
+    return np.random.default_rng([seed % 2**64, *purpose])
 
 
 def shuffle_sql(row_key: str, seed: int, dialect: Dialect = DUCKDB) -> str:

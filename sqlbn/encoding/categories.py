@@ -38,11 +38,20 @@ def values_sql(
     """The statement that counts the values (value, n) of a column's rows."""
     return render(
         "encode/counted_values",
-        value=comparable(book, identifier(book.name), dialect=dialect),
+        value=_counted(book, identifier(book.name), dialect),
         total=weights.total_sql if weights is not None else "count(*)",
         relation=source.relation,
         where=source.where_sql,
     )
+
+
+def _counted(book: Codebook, column: str, dialect: Dialect) -> str:
+    """A categorical column as its values are counted and then named: the zeros are one value.
+
+    -0.0 and 0.0 are equal, so which of them a group of rows shows would be left to their order.
+    """
+    value = comparable(book, column, dialect=dialect)
+    return f"{value} + 0e0" if type_group(book.sql_type) == "float" else value
 
 
 def categories_sql(counted: str) -> str:
@@ -56,26 +65,36 @@ def create_categories(workspace: Workspace) -> None:
 
 
 def insert_categories(
-    workspace: Workspace, book: Codebook, statement: str, groups: pa.Table | None = None
+    workspace: Workspace,
+    statements: Mapping[Codebook, str],
+    groups: Mapping[str, pa.Table] | None = None,
 ) -> None:
-    """Categories (code, value, n) into the workspace; `groups` (value, group) share a code."""
-    session, view = workspace.session, None
-    if groups is not None:
-        view = session.register(groups)
-        statement = render(
-            "encode/grouped_categories", categories=statement, groups=view, type=book.compared_as
-        )
+    """Categories (code, value, n) of some columns into the workspace, in one statement.
+
+    The values of `groups` (attribute to value, group) share a code.
+    """
+    session, views, named = workspace.session, list[str](), list[tuple[str, str]]()
     try:
-        _insert_named(workspace, "categories", book.name, statement)
+        for book, statement in statements.items():
+            if groups is not None and book.name in groups:
+                views.append(session.register(groups[book.name]))
+                statement = render(
+                    "encode/grouped_categories",
+                    categories=statement,
+                    groups=views[-1],
+                    type=book.compared_as,
+                )
+            named.append((book.name, statement))
+        _insert_named(workspace, "categories", named)
     finally:
-        if view is not None:
+        for view in views:
             session.unregister(view)
 
 
-def _insert_named(workspace: Workspace, table: str, attribute: str, statement: str) -> None:
-    """The rows of a statement, behind the name of their attribute."""
-    named = render("encode/named_rows", attribute=attribute, rows=statement)
-    workspace.insert_from(table, named)
+def _insert_named(workspace: Workspace, table: str, named: Sequence[tuple[str, str]]) -> None:
+    """The rows of statements, each behind the name of its attribute."""
+    if named:
+        workspace.insert_from(table, render("encode/named_rows", named=named))
 
 
 def categorical_books(workspace: Workspace, types: Mapping[str, str]) -> list[Codebook]:
@@ -176,7 +195,7 @@ def write_group_labels(workspace: Workspace, books: Sequence[Codebook]) -> None:
                 type=book.compared_as,
                 most=_VALUES_IN_A_LABEL,
             )
-            _insert_named(workspace, "groups", book.name, statement)
+            _insert_named(workspace, "groups", [(book.name, statement)])
 
 
 @dataclass(frozen=True)
@@ -195,7 +214,7 @@ def learn_groups(
     With `keep` they are written all the same. None where the values are too many by class.
     """
     row_engine, table = rows.session.row_engine, rows.session.fresh_name("counted")
-    value = comparable(book, column_sql("i", book.name), dialect=row_engine.dialect)
+    value = _counted(book, column_sql("i", book.name), row_engine.dialect)
     with row_engine.collect(rows.counts_statement(value)) as found:
         workspace.copy(table, found)
     counted = workspace.table(table)
@@ -210,7 +229,8 @@ def learn_groups(
             groups = _by_value(rows, statement, grouped[1])
         else:
             return grouped[0]
-        insert_categories(workspace, book, statement, groups)
+        by_value = {book.name: groups} if groups is not None else None
+        insert_categories(workspace, {book: statement}, by_value)
         return grouped[0] if grouped is not None else None
     finally:
         workspace.remove(table)

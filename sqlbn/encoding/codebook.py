@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -10,7 +10,7 @@ from typing import Literal
 
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import Limits
-from sqlbn.engines.sql import identifier, literal, relation_sql, select_sql
+from sqlbn.engines.sql import NAMES, identifier, literal, relation_sql, render, select_sql
 from sqlbn.engines.value_types import compared_as, numeric_axis, type_group
 
 Kind = Literal["categorical", "numeric"]
@@ -26,7 +26,8 @@ class Codebook:
     A categorical book holds its categories (as text, in code order) only while they are few;
     else they are looked up in the table `categories`. Where it is `grouped`, several of them
     share a code, `groups` then has the code of each category that it holds. `empty` are intervals
-    that no training row is in, where rows in them are to be scored as unseen.
+    that no training row is in, where rows in them are to be scored as unseen. `read_from` is the
+    column where it has another name than the attribute: one that is cut in several ways.
     """
 
     name: str
@@ -39,6 +40,12 @@ class Codebook:
     grouped: bool = False
     groups: tuple[int, ...] | None = None
     empty: tuple[int, ...] = ()
+    read_from: str | None = None
+
+    @property
+    def column(self) -> str:
+        """The column of the input that the codes are made of."""
+        return self.name if self.read_from is None else self.read_from
 
     @property
     def unseen(self) -> int:
@@ -81,6 +88,15 @@ class Codebook:
         return compared_as(self.sql_type)
 
 
+def by_column(books: Iterable[Codebook]) -> dict[str, Codebook]:
+    """Of every column the codebook that says what it may hold: categories, where there are any."""
+    found: dict[str, Codebook] = {}
+    for book in books:
+        if book.column not in found or book.kind == "categorical":
+            found[book.column] = book
+    return found
+
+
 def is_never_boolean(book: Codebook) -> bool:
     """Whether true and false are no values of a text column: they would all count as unseen."""
     words = {category.lower() for category in book.categories or ()}
@@ -120,16 +136,17 @@ def code_sql(
     joined: str | None = None,
     same_type: bool = True,
     dialect: Dialect = DUCKDB,
+    value: str | None = None,
 ) -> str:
     """The expression for the code of a column, for training rows and new rows alike.
 
     `column` is SQL; `joined` the alias of the joined categories where `book.is_joined_in(dialect)`.
     `same_type` is False where the column may be of another type than in training: then 1.5 and
-    'x' must not pass for a whole number.
+    'x' must not pass for a whole number. `value` is SQL for what `value_sql` gives, if there is.
     """
     absent = book.missing if book.missing is not None else book.unseen
+    value = value or value_sql(book, column, same_type, dialect)
     if book.kind == "numeric":
-        value = numeric_axis(column, book.sql_type, dialect)
         only_missing = book.missing == 0
         cuts = [dialect.cut(cut, book.sql_type) for cut in book.cuts]
         inside = (
@@ -137,15 +154,16 @@ def code_sql(
         )
         gone = dialect.is_missing(value, book.sql_type)
         code = f"CASE WHEN {gone} THEN {absent} ELSE {inside} END"
-        if not same_type:  # what is there but no number was never seen
+        if not same_type and absent != book.unseen:  # what is there but no number was never seen
             odd = f"{column} IS NOT NULL AND {value} IS NULL"
             code = f"CASE WHEN {odd} THEN {book.unseen} ELSE {code} END"
         return f"CAST({code} AS {book.code_type})"
-    value = comparable(book, column, same_type, dialect)
     gone = f"{column} IS NULL"
     if type_group(book.sql_type) == "float":
         gone += f" OR {dialect.is_nan(dialect.try_cast(column, 'DOUBLE'))}"
     missing = f"CASE WHEN {gone} THEN {absent} ELSE {book.unseen} END"
+    if absent == book.unseen:
+        missing = str(absent)
     if book.is_joined_in(dialect):
         return f"CAST(COALESCE({joined}.code, {missing}) AS {book.code_type})"
     assert book.categories is not None
@@ -168,6 +186,49 @@ def code_sql(
     else:
         code = missing
     return f"CAST({code} AS {book.code_type})"
+
+
+def value_sql(
+    book: Codebook, column: str, same_type: bool = True, dialect: Dialect = DUCKDB
+) -> str:
+    """What the code of a column is made of: a number on its axis, or what categories are."""
+    if book.kind == "numeric":
+        return numeric_axis(column, book.sql_type, dialect)
+    return comparable(book, column, same_type, dialect)
+
+
+class Values:
+    """The values of many columns, computed once before the codes that are made of them.
+
+    The code of a number names its value several times: as expressions of their own, hundreds of
+    them are planned in a fifth of the time (`Limits.inline_values`). Of few columns, none is.
+    """
+
+    def __init__(self, books: int, most: int = Limits.inline_values) -> None:
+        self._is_used = books > most
+        self._aliases: dict[str, str] = {}
+
+    def code_sql(
+        self, book: Codebook, column: str, joined: str, same_type: bool, dialect: Dialect
+    ) -> str:
+        """As the function, for a column of the relation `i`."""
+        if not self._is_used or book.is_joined_in(dialect):
+            return code_sql(book, column, joined, same_type, dialect)
+        value = value_sql(book, column, same_type, dialect)
+        alias = self._aliases.setdefault(value, f"{NAMES.value}{len(self._aliases)}")
+        return code_sql(book, column, joined, same_type, dialect, f"i.{alias}")
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that `over` adds."""
+        return list(self._aliases.values())
+
+    def over(self, relation: str) -> str:
+        """The relation with the values."""
+        if not self._aliases:
+            return relation
+        values = [{"sql": value, "alias": alias} for value, alias in self._aliases.items()]
+        return f"({render('encode/values', values=values, relation=relation)})"
 
 
 def _is_listed_text(book: Codebook, dialect: Dialect) -> bool:

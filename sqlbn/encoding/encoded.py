@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlbn.data import Source
-from sqlbn.data.sampling import shuffle_sql, staged
+from sqlbn.data.sampling import WORD, shuffle_sql, staged
 from sqlbn.encoding.codebook import (
     BookTables,
     Codebook,
+    Values,
     categories_join_sql,
     code_sql,
     column_sql,
@@ -41,12 +42,12 @@ def encode_statement(
     """The query that turns rows into codes; with `place`, that column numbers them."""
     target = column_sql("i", class_book.name)
     items = [{"code": code_sql(class_book, target, "dy", dialect=dialect), "alias": "y"}]
-    joins = []
+    joins, values = [], Values(len(books) if place is None else 0)
     if class_book.is_joined_in(dialect):
         joins.append(categories_join_sql(class_book, target, tables.classes, "dy", dialect=dialect))
     for position, book in enumerate(books):
-        column, joined = column_sql("i", book.name), f"d{position}"
-        code = code_sql(book, column, joined, dialect=dialect)
+        column, joined = column_sql("i", book.column), f"d{position}"
+        code = values.code_sql(book, column, joined, True, dialect)
         items.append({"code": code, "alias": f"x{position}"})
         if book.is_joined_in(dialect):
             joins.append(
@@ -58,7 +59,8 @@ def encode_statement(
         items.append({"code": f"i.{place}", "alias": _PLACE})
         source = source.with_numbers
     # Filters come first: in the joined query a user's condition could meet our own names.
-    return render("encode/encode", items=items, joins=joins, relation=source.filtered_relation)
+    relation = values.over(source.filtered_relation)
+    return render("encode/encode", items=items, joins=joins, relation=relation)
 
 
 def encode(
@@ -75,7 +77,7 @@ def encode(
     row_engine, place, numbering = session.row_engine, None, None
     if numbered and not row_engine.numbers_rows:
         if source.row_key is None:
-            names = [class_book.name, *(b.name for b in books)]
+            names = [class_book.name, *dict.fromkeys(b.column for b in books)]
             names += [weights.column] if weights is not None else []
             source = staged(session, source, names)
         place = source.place or source.row_key
@@ -118,6 +120,19 @@ def random_order(session: Session, encoded: Encoded) -> str:
     """What the codes are sorted by to be drawn from."""
     key = encoded.row_number
     return f"{shuffle_sql(key, session.settings.seed, session.row_engine.dialect)}, {key}"
+
+
+def random_part(session: Session, encoded: Encoded, start: int, stop: int) -> str:
+    """A relation of about the rows from `start` to `stop` of a random order, by their numbers.
+
+    By a range of shuffled numbers: nothing is sorted to draw them. The order is another than that
+    of samples, which a structure may come from.
+    """
+    key, seed = encoded.row_number, session.settings.seed + 1
+    shuffle = shuffle_sql(key, seed, session.row_engine.dialect)
+    low, high = (WORD * n // max(1, encoded.rows) for n in (start, stop))
+    drawn = select_sql(encoded.relation, where=f"{shuffle} BETWEEN {low} AND {high - 1}", order=key)
+    return f"({drawn})"
 
 
 def persist_drawn(row_engine: RowEngine, encoded: Encoded, drawn: str, order: str) -> Encoded:

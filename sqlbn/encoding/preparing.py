@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from sqlbn.data import Source
 from sqlbn.data.csv_files import Trained
 from sqlbn.data.sampling import staged
-from sqlbn.encoding.codebook import BookTables, Codebook
+from sqlbn.encoding.codebook import BookTables, Codebook, by_column
 from sqlbn.encoding.encoded import encode
 from sqlbn.encoding.learn_codebooks import (
     Discretisation,
@@ -123,13 +123,13 @@ class Encoding:
 
     def uses(self, name: str) -> bool:
         """Whether a column matters."""
-        return name in (self.class_book.name, self.weight, *(b.name for b in self.books))
+        return name in (self.class_book.name, self.weight, *(b.column for b in self.books))
 
     @property
     def trained(self) -> dict[str, Trained]:
         """The columns' types."""
-        books = (self.class_book, *self.books)
-        return {b.name: Trained(b.sql_type, b.kind == "numeric") for b in books}
+        books = (self.class_book, *by_column(self.books).values())
+        return {b.column: Trained(b.sql_type, b.kind == "numeric") for b in books}
 
 
 def training_rows(
@@ -169,6 +169,11 @@ class Looked:
     class_book: Codebook
     classes: list[tuple[str, float]]
     profiles: list[ColumnProfile]
+
+    def counted(self) -> Encoded:
+        """A stand-in for codes that are yet to be made, where only rows and columns matter."""
+        cards = (*(1 for _ in self.profiles), len(self.classes))
+        return Encoded("", cards, self.training.rows, self.training.weights is not None)
 
 
 def look(session: Session, source: Source, options: ColumnOptions, progress: Progress) -> Looked:
@@ -240,7 +245,7 @@ def prepare_like(
             session,
             _with_columns_of(source, encoding),
             encoding.class_book.name,
-            [b.name for b in encoding.books],
+            list(dict.fromkeys(b.column for b in encoding.books)),
             encoding.weight,
             encoding.weight_bits,
             encoding.weight_kind,
@@ -275,9 +280,9 @@ def _with_columns_of(source: Source, encoding: Encoding) -> Source:
         (encoding.class_book, "the target"),
         *((b, "the model's attribute") for b in encoding.books),
     ):
-        found = source.columns[source.column(book.name, role)]
-        check_same_values(book.name, found, book.sql_type, book.kind == "numeric")
-        columns[book.name] = book.sql_type
+        found = source.columns[source.column(book.column, role)]
+        check_same_values(book.column, found, book.sql_type, book.kind == "numeric")
+        columns[book.column] = book.sql_type
     if encoding.weight is not None:
         weight = source.column(encoding.weight, "the weight")
         columns[encoding.weight] = source.columns[weight]

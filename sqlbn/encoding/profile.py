@@ -108,6 +108,8 @@ class ColumnProfile:
     spread: int | None = None
     distinct: int | None = None
     kind: Kind | None = None
+    # Whether its values may be put into intervals: also of whole numbers that are few.
+    has_intervals: bool = False
     group: TypeGroup = field(init=False)
 
     def __post_init__(self) -> None:
@@ -145,6 +147,8 @@ def profile_columns(
     _distinct_counts(session, source, profiles, rows)
     for profile in profiles:
         profile.kind = _kind(profile, choices, session.limits)
+        is_number = profile.group == "integer" and profile.name not in choices.categorical
+        profile.has_intervals = profile.kind == "numeric" or is_number
     kept = [p for p in profiles if not _is_constant(p, rows) or p.name in choices.keep]
     warn_left_out("constant", set(profiles_names(profiles)) - set(profiles_names(kept)))
     identifiers = [

@@ -11,7 +11,8 @@ from sqlbn.engines.session import Session
 from sqlbn.engines.sql import identifier, literal, qualified
 from sqlbn.errors import SqlbnError
 
-# The oldest file format that DuckDB 2.0 writes: any duckdb program from 0.10 opens the tables.
+# The oldest file format that DuckDB 2.0 writes: any duckdb program from 1.1 opens the tables
+# (older ones know one size of block).
 STORAGE_VERSION = "v1.0.0"
 
 
@@ -24,7 +25,9 @@ class AttachedFile:
         # the whole path: what stands before a colon would be a type, too.
         options = ["TYPE duckdb"]
         options += ["READ_ONLY"] if not write else []
-        options += [f"STORAGE_VERSION '{STORAGE_VERSION}'"] if new else []
+        if new:
+            size = session.limits.store_block_bytes
+            options += [f"STORAGE_VERSION '{STORAGE_VERSION}'", f"BLOCK_SIZE {size}"]
         place = literal(str(path.absolute()))
         session.execute(f"ATTACH {place} AS {self.catalog} ({', '.join(options)})")
 

@@ -48,6 +48,8 @@ class Dialect:
     case_categories = 16
     # Whether there are lists of values, to be looked up by place.
     has_lists = True
+    # What ends a query whose expressions are not to be copied to each place that names them.
+    fence = ""
 
     # -- spelling ------------------------------------------------------------------------------
 

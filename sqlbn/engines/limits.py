@@ -38,6 +38,9 @@ class Limits:
     # (DuckDB 2.0, 5,000 rows: count(DISTINCT) of 1,000 columns took minutes in one statement, a
     # second in blocks of 50).
     statement_columns: int = 100
+    # Columns whose categories are counted in one statement: 44 of 11,000 rows take 56 ms in as many
+    # statements, 31 ms in four; of a file with 387,000 rows 182 and 116 ms.
+    counted_columns: int = 16
     # Terms of one sum: the engine refuses expressions that are 1,000 deep, and a + b + c is 2 deep.
     sum_terms: int = 100
     # Joins that one statement over rows should have, and the same of Spark.
@@ -72,6 +75,9 @@ class Limits:
     # Text is cast to an enumeration, 24 to 31 ms; other types need a CASE, 77 ms for 64 values.
     inline_categories: int = 1000
     inline_categories_not_text: int = 64
+    # Past so many columns the values that codes are made of are computed in a projection of their
+    # own: codes of 541 numbers and 132 categories are planned in 0.2 s instead of 1.0 s.
+    inline_values: int = 32
     # Values of the target: more are no classes.
     most_classes: int = 1000
     # A column of whole numbers has categories where it has at most so many values; …
@@ -83,6 +89,9 @@ class Limits:
     distinct_doubt: float = 0.25
     # Rows that cut points of equal frequency are taken from.
     quantile_rows: int = 100_000
+    # Of up to so many rows the values of columns are sorted in arrays instead of a query a column.
+    # Measured, mnist, 541 columns of 10,000 rows: queries 2.0 s, arrays 0.1 s.
+    quantile_array_rows: int = 1 << 17
     # Past so many intervals, cuts are found by going through the values instead of the intervals.
     counted_bins: int = 1_000_000
     # From so many cells of equal frequency on an optimisation gains nothing by more of them.
@@ -133,6 +142,27 @@ class Limits:
     # Cells of pairs that are worth storing: 2^23 rows take about 60 MB in a store. More (hundreds
     # of attributes) are counted, used and dropped; an update then leaves the structure as it is.
     stored_margin_cells: int = 1 << 23
+    # Blocks are counted in arrays where there are so many of them, of up to so many rows, whose
+    # codes take up to a share of memory. Measured, a block an attribute, CPU of queries and of
+    # arrays (with reading the codes): 10,000 rows x 673 0.7 and 0.07 s, 70,000 x 719 1.4 and 0.4 s,
+    # 130,000 x 700 1.3 and 0.7 s.
+    array_blocks: int = 8
+    array_rows: int = 1 << 17
+    array_share: float = 0.1
+    # Pairs of few rows are counted by products of matrices of zeros and ones, a line a value: of so
+    # many values at a time, and so many ones and zeros (32 MB). Seconds a row and squared value,
+    # and a class and squared value; and of a pair counted by queries, and of a row of it. Measured,
+    # 2 cores, others working beside, CPU of products by one thread and of queries: 10,000 x 60 of 5
+    # values 0.02 and 0.6 s, 100,000 x 60 0.2 and 1.2 s, 1 M x 40 1.0 and 1.0 s, 100,000 x 40 of 20
+    # values 0.7 and 0.9 s.
+    product_values: int = 1 << 9
+    product_cells: int = 1 << 23
+    product_row_seconds: float = 1.2e-11
+    product_cell_seconds: float = 1e-8
+    pair_query_seconds: float = 2e-4
+    pair_query_row_seconds: float = 1e-9
+    # The share of memory that all of it may take.
+    product_share: float = 0.2
 
     # -- structure, search -------------------------------------------------------------------
 
@@ -159,6 +189,14 @@ class Limits:
 
     # -- models ------------------------------------------------------------------------------
 
+    # Members of an ensemble: fewer of them are not tried for their own sake.
+    members_least: int = 4
+    # How much chance there is in the parents of further members: CMI times exp(this times a number
+    # of Gumbel's distribution).
+    parents_spread: float = 0.5
+    # Intervals of a quantity in a further member of an ensemble, at least and at most: those of the
+    # equal-frequency encodings that are tried.
+    recut_bins: tuple[int, int] = (5, 20)
     # Rows, and rows times classes, by which an ensemble chooses the mean of its members.
     mean_rows: int = 50_000
     mean_values: int = 5_000_000
@@ -168,6 +206,13 @@ class Limits:
     # The same of each of these.
     step_joins: int = 32
     step_lookups: int = 1000
+    # Estimates (row, class, attribute) up to which leave-one-out is computed in arrays: queries are
+    # planned for longer than so many take (4,290 rows, 36 attributes, 6 classes, six k': 4 s by
+    # queries, 0.4 s in arrays).
+    loo_few_estimates: int = 1 << 21
+    # In arrays keys are looked up in a table of at most so many numbers a key; larger ones are
+    # sorted, which takes 4 times as long.
+    loo_keys_per_row: int = 32
     # Classes times attributes of leave-one-out by queries: with few rows, and with many.
     loo_lookups: tuple[int, int] = (500, 10_000)
     # Classes past which the tables of chains are made in arrays (1,000: 0.2 s instead of 3 s a
@@ -229,10 +274,18 @@ class Limits:
     effort_rows: int = 100_000
     # Fewer rows than this say too little to choose anything by.
     choice_rows: int = 50
-    weight_values: int = 1 << 23
+    weight_values: int = 1 << 26
+    # Of these so many say which weights help, and so many those of one product; 2^25 take some 3 s.
+    weight_compared_values: int = 1 << 23
+    weight_fitted_values: int = 1 << 25
     weight_share: float = 0.05
     # How strongly weights are pulled towards the plain product: as so many rows would.
     weight_pull: float = 2.0
+    # Numbers of one block of these rows: they stay in the cache for two looks at them (adult, 2^16
+    # to 2^19: 1.9, 1.5, 1.2, 1.3 s).
+    weight_block: int = 1 << 18
+    # In so many units, which threads share, the rows are added up.
+    weight_units: int = 16
     loo_dense_cells_per_row: int = 4
     # Past this share of the memory limit the tables of one k' go to scratch files.
     loo_tables_share: float = 0.2
@@ -245,8 +298,8 @@ class Limits:
     loo_first_bound: float = 650.0
     loo_bound: float = 320.0
     # Estimates (row, class, attribute) that are kept from one k' to the next in arrays: with their
-    # logarithms 64 MB.
-    loo_array_estimates: int = 1 << 22
+    # logarithms 128 MB. A part of the rows that encodings are tried on has half as many.
+    loo_array_estimates: int = 1 << 23
     # What a cell takes for every row, attribute and k'; and the share of the memory for all.
     loo_array_cell_bytes: int = 48
     loo_array_share: float = 0.4
@@ -261,6 +314,20 @@ class Limits:
     loo_dearer_per_parent: float = 0.2
     # Numbers of parents that are tried though no attribute can have as many.
     loo_tried_parents: int = 16
+    # Race of nested models: rows of the first part. 1 M rows x 54, 7 classes, all parts and the
+    # last pass, seconds of a core: first parts of 4,096 to 32,768 rows 3.2, 2.7, 2.5, 3.1 s. Rows
+    # of fewer first parts than this do not race: connect-4 (4.1 of them) takes 0.4 of the time.
+    race_rows: int = 1 << 14
+    race_least_parts: int = 4
+    # Losses (row, model) that are kept of the models that are left: 2^25 take 256 MB.
+    race_values: int = 1 << 25
+    # What a row of a part costs for an attribute, and a loss, in those of the queries over all
+    # rows: 65,536 rows of two k' 0.33 s of a core, 1 M rows of one k' 1.06 s. And what a cell of
+    # the counts costs that is looked through for a part: 844,000 of them 0.2 s.
+    race_dearer: float = 2.0
+    race_cell: float = 14.0
+    # The share of memory that the levels of the chains at work may take.
+    race_share: float = 0.2
     # Leave-one-out of averages: values of a table that holds every key; past that only the keys
     # that rows have. Logarithms that may be summed up without looking for the largest first. The
     # share of memory that the sums of a chunk of rows may take, and its least rows.
@@ -279,11 +346,20 @@ class Limits:
 
     # -- store, updates ----------------------------------------------------------------------
 
+    # Past so many tables of prediction the macro `predict` looks keys up in one table of them all.
+    # Measured, columns of mnist, nb, CPU of one row and of 70,000 with 785 columns: 19 tables, one
+    # by one 0.5 and 1.9 s, in the long form 0.3 and 2.1 s; 27 tables 0.6, 2.2 and 0.4, 2.1 s; 76
+    # tables 1.5, 6.1 and 0.5, 3.7 s; 147 tables 5.4 s and 0.9 s for one row.
+    long_factors: int = 24
     # Rows of a stream that are read at once, however large a batch is.
     prequential_rows: int = 1_000_000
     # Columns of views and lookup tables with a comment in a store. One takes 0.1 ms, but in a table
     # of 1,000 columns 0.8 ms (the engine copies the table's description every time).
     stored_comments: int = 500
+    # Bytes of a block of a new store. A model is dozens to hundreds of tables, and each takes some
+    # blocks: with the engine's usual 256 KB a model of 151 rows takes 8.9 MB, with these 1.4 (with
+    # 64 KB 2.8); one of adult 30 and 14 MB.
+    store_block_bytes: int = 16384
     # How long to wait for another process that has the store open, in seconds: it holds the file
     # for a moment only. Before the work less, for a reader may stay for hours; after it longer, for
     # the work is at stake.
@@ -294,7 +370,7 @@ class Limits:
     store_wait_unsaid: float = 1.0
     store_retry: float = 0.2
     # Joins and lookups of the macro `predict`, which has one query only: past that it refuses. 200
-    # joins of 2 classes are planned in 17 s, 20 of 1,000 in 4 s.
+    # joins of 2 classes are planned in 17 s, 20 of 1,000 in 4 s. The long form is one join.
     macro_joins: int = 250
     macro_lookups: int = 30_000
 

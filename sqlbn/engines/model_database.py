@@ -8,9 +8,11 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from functools import cached_property
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
 
@@ -58,15 +60,14 @@ class ModelDatabase:
         # Parquet files that are read: of a damaged one the engine does not always say which it is.
         self.parquet_files: list[str] = []
         self._names: set[str] = set()
+        self._numbers = count(1)
         self._configure()
 
     def _configure(self) -> None:
-        self.execute("SET enable_progress_bar = false")
+        self._configure_connection()
         # Nothing is ever fetched from the network unasked; an extension that the user has installed
         # (httpfs, for instance) is still loaded when a path needs it.
         self.execute("SET autoinstall_known_extensions = false")
-        # Names in a user's query are tables and files, never variables of this program.
-        self.execute("SET python_enable_replacements = false")
         self.execute(f"SET perfect_ht_threshold = {self.limits.perfect_hash_bits}")
         self.execute(f"SET temp_directory = {literal(str(self.scratch.folder))}")
         if self.settings.memory_limit is not None:
@@ -76,6 +77,26 @@ class ModelDatabase:
             self.execute(f"SET max_temp_directory_size = '{self.settings.disk_bytes} bytes'")
         if (threads := self.settings.used_threads) is not None:
             self.execute(f"SET threads = {threads}")
+
+    def _configure_connection(self) -> None:
+        self.execute("SET enable_progress_bar = false")
+        # Names in a user's query are tables and files, never variables of this program.
+        self.execute("SET python_enable_replacements = false")
+
+    @contextmanager
+    def another(self) -> Iterator[Self]:
+        """The same database by a connection of its own, for another thread.
+
+        What was registered here is not visible there.
+        """
+        found = copy(self)
+        found.connection = self.connection.cursor()
+        _OPEN.add(found)
+        try:
+            found._configure_connection()
+            yield found
+        finally:
+            found.connection.close()
 
     # -- running ---------------------------------------------------------------------------
 
@@ -251,7 +272,7 @@ class ModelDatabase:
 
     def fresh_name(self, stem: str) -> str:
         """A name nobody else uses in this database."""
-        name = f"sqlbn_{stem}_{len(self._names) + 1}"
+        name = f"sqlbn_{stem}_{next(self._numbers)}"
         self._names.add(name)
         return name
 

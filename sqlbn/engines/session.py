@@ -7,11 +7,19 @@ Tuning constants are `session.limits`.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
+from typing import Self, TypeVar
+
 from sqlbn.engines.duckdb_rows import DuckDBRows
 from sqlbn.engines.model_database import ModelDatabase
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.row_engine import RowEngine
 from sqlbn.engines.settings import Settings
+
+T = TypeVar("T")
 
 
 class Session(ModelDatabase):
@@ -32,6 +40,37 @@ class Session(ModelDatabase):
 
         return SparkRows(self)
 
+    @contextmanager
+    def another(self) -> Iterator[Self]:
+        """The same by a connection of its own, also of the row engine where that is local."""
+        with super().another() as found:
+            found.row_engine = found._start_row_engine()
+            yield found
+
+    def together(
+        self, jobs: Sequence[Callable[[Session], T]], advance: Callable[[], None]
+    ) -> list[T]:
+        """What some independent jobs find: at the same time where the rows are in this process.
+
+        They read tables and files, not what was registered, and switch no setting: those are the
+        database's. They do not show progress.
+        """
+        threads = min(self.threads, len(jobs)) if self.row_engine.is_local else 1
+        if threads < 2:
+            return list(_counted((job(self) for job in jobs), advance))
+
+        def done(job: Callable[[Session], T]) -> T:
+            with self.another() as session:
+                return job(session)
+
+        with ThreadPoolExecutor(threads) as pool:
+            futures = [pool.submit(copy_context().run, done, job) for job in jobs]
+            try:
+                return list(_counted((future.result() for future in futures), advance))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
     def close(self) -> None:
         """End both; no file and no view of theirs stays."""
         self.row_engine.close()
@@ -42,6 +81,13 @@ class Session(ModelDatabase):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _counted(found: Iterable[T], advance: Callable[[], None]) -> Iterator[T]:
+    """Each as it comes, a step further."""
+    for item in found:
+        advance()
+        yield item
 
 
 def start_session(settings: Settings, progress: Progress) -> Session:

@@ -25,6 +25,7 @@ NAMES = SimpleNamespace(
     y=f"{RESERVED}y",
     w=f"{RESERVED}w",
     code=f"{RESERVED}c",
+    value=f"{RESERVED}v",
     key=f"{RESERVED}k",
     # Of rankings:
     highest=f"{RESERVED}highest",
@@ -33,6 +34,7 @@ NAMES = SimpleNamespace(
     rest=f"{RESERVED}rest",
     # Of models that unfold rows:
     row=f"{RESERVED}row",
+    rows=f"{RESERVED}rows",
     identity=f"{RESERVED}i",
     base=f"{RESERVED}base",
     turn=f"{RESERVED}turn",

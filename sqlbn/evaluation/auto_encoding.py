@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from sqlbn.data import Source
 from sqlbn.data.sampling import WORD, shuffle_sql, staged
 from sqlbn.encoding.codebook import Codebook
-from sqlbn.encoding.learn_codebooks import AUTO, Discretisation, candidates
-from sqlbn.encoding.preparing import Looked, look, look_alike
+from sqlbn.encoding.learn_codebooks import AUTO, Discretisation, candidates, learn_classes
+from sqlbn.encoding.preparing import Looked, look, look_alike, training_rows
 from sqlbn.engines import Session
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.value_types import type_group
 from sqlbn.engines.workspace import Workspace
@@ -34,9 +37,17 @@ from sqlbn.evaluation.encoding_trials import (
 from sqlbn.evaluation.held_out import evaluate_source
 from sqlbn.kinds.losses import Loss
 from sqlbn.learners.fit_options import FitOptions
-from sqlbn.pipeline import Pattern, fit_with_loo, try_encoding
+from sqlbn.pipeline import (
+    Pattern,
+    cross_encoding,
+    fit_with_loo,
+    tries_in_arrays,
+    try_encoding,
+)
 from sqlbn.store.meta import add_meta
-from sqlbn.store.spec import ModelSpec, read_spec
+from sqlbn.store.spec import ModelSpec, made_spec
+
+T = TypeVar("T")
 
 # Types whose values are categories in every encoding, or nothing at all.
 _NEVER_CUT = ("text", "boolean", "other")
@@ -75,9 +86,15 @@ class Field:
         All of them where they are few.
         """
         limits, rows = self.session.limits, self.rows
-        share = max(1 / limits.trial_parts, limits.trial_rows / max(rows, 1))
+        # More than arrays hold would be tried by queries, which take ten times as long to plan.
+        values = len(self.looked.classes) * max(1, len(self.looked.training.attributes))
+        most = max(limits.trial_rows, limits.loo_array_estimates // 2 // values)
+        share = min(max(rows / limits.trial_parts, limits.trial_rows), most) / max(rows, 1)
         if share > 1 / 2:
-            return self
+            drawn = self._drawn(0, 1)
+            looked = replace(self.looked, training=replace(self.looked.training, source=drawn))
+            options = self.options.of_used_columns()
+            return replace(self, source=drawn, options=options, looked=looked)
         drawn = self._drawn(0, share)
         return Field.of(self.session, drawn, self.options.of_used_columns(), self.loss)
 
@@ -104,24 +121,44 @@ class Field:
     def tried(self, encoding: Discretisation) -> Trial:
         """An encoding on these rows; no model is made."""
         asked = _plain(self.options, encoding)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SqlbnWarning)
-            books, value = try_encoding(self.session, self.looked, asked, self.loss)
-        return self.trial(encoding, books, value)
+        books, value, parents = try_encoding(self.session, self.looked, asked, self.loss)
+        return replace(self.trial(encoding, books, value), parents=parents)
 
-    def crossed(self, encoding: Discretisation, other: Field) -> tuple[float, float]:
-        """The loss by leave-one-out of a model of these rows, and its loss on other rows."""
-        asked = _plain(self.options, encoding)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SqlbnWarning)
-            workspace, spec, own = fit_with_loo(
-                self.session, self.source, asked, Progress(), loss=self.loss, looked=self.looked
-            )
-            try:
-                found = evaluate_source(workspace, spec, other.source, asked.weight, ranking=False)
-            finally:
-                workspace.drop()
+    def crossed(
+        self, encoding: Discretisation, other: Field, parents: int | None = None
+    ) -> tuple[float, float]:
+        """The loss by leave-one-out of a model of these rows, and its loss on other rows.
+
+        No more parents are tried than so many.
+        """
+        asked = _plain(self.options, encoding, parents)
+        quick = cross_encoding(self.session, self.looked, asked, self.loss, other.looked.training)
+        if quick is not None:
+            return quick
+        workspace, spec, own = fit_with_loo(
+            self.session, self.source, asked, Progress(), loss=self.loss, looked=self.looked
+        )
+        try:
+            found = evaluate_source(workspace, spec, other.source, asked.weight, ranking=False)
+        finally:
+            workspace.drop()
         return own, found.losses[self.loss]
+
+    def together(
+        self,
+        encodings: Sequence[Discretisation],
+        jobs: Sequence[Callable[[Session], T]],
+        progress: Progress,
+    ) -> list[T]:
+        """What trials of encodings find, which run side by side where they are made in arrays."""
+        asked = [_plain(self.options, encoding) for encoding in encodings]
+        if all(tries_in_arrays(self.session, self.looked, each) for each in asked):
+            return self.session.together(jobs, progress.advance)
+        found = []
+        for job in jobs:
+            found.append(job(self.session))
+            progress.advance()
+        return found
 
     def trial(self, encoding: Discretisation, books: Sequence[Codebook], value: float) -> Trial:
         """What is told of an encoding."""
@@ -154,7 +191,51 @@ def learn(
     """A model of the source, as tables in the engine; in the best encoding where none is named."""
     if options.method == AUTO and pattern is None:
         return learn_best(session, source, options, progress)
-    return fit_with_loo(session, source, options, progress, pattern)[:2]
+    looked = None
+    if options.effort is not None and pattern is None:
+        looked = look(session, source, options, progress)
+        options = _as_plain(session, options, looked, progress)
+    return fit_with_loo(session, source, options, progress, pattern, looked=looked)[:2]
+
+
+def _as_plain(
+    session: Session, options: FitOptions, looked: Looked, progress: Progress
+) -> FitOptions:
+    """Where an effort has too little to choose by: one plain model."""
+    rows, classes = looked.training.rows, looked.classes
+    learner, why = options.make_learner(), _too_little(rows, classes, session.limits)
+    if why is None or learner.single is learner:
+        return options
+    plain = options.as_single()
+    progress.note(f"{why} to choose by: the plain learner {plain.learner}")
+    return plain
+
+
+def planned(session: Session, source: Source, options: FitOptions) -> list[str]:
+    """What a fit of these rows would try and choose; their classes are counted, nothing else."""
+    columns = options.candidates(source)
+    if options.weight is not None:
+        source.column(options.weight, "the weight")
+    target = source.column(options.target, "the target")
+    training = training_rows(session, source, target, columns, None)
+    _, classes = learn_classes(session, training.source, target, None)
+    little = _too_little(training.rows, classes, session.limits)
+    if options.effort is None or little is None:
+        return options.plan()
+    first = next((e for e in candidates(options.encodings) if not e.is_supervised), None)
+    plain = _with(options.as_single(), first or Discretisation())
+    return [f"{little} to choose by: one plain model", *plain.plan()]
+
+
+def _too_little(rows: int, classes: Sequence[tuple[str, float]], limits: Limits) -> str | None:
+    """Why rows say too little to choose anything by, where they do."""
+    if len(classes) == 1:
+        return f"rows of one class, {classes[0][0]!r}, are too little"
+    if rows < limits.choice_rows:
+        return f"{rows:,} rows are too few"
+    if rows < 2 * len(classes):
+        return f"{rows:,} rows of {len(classes):,} classes are too few"
+    return None
 
 
 def learn_best(
@@ -167,6 +248,8 @@ def learn_best(
         source = staged(session, source, options.columns_of(source))
         options = options.of_used_columns()
     whole = Field.of(session, source, options, loss)
+    if options.effort is not None:
+        whole = replace(whole, options=_as_plain(session, options, whole.looked, progress))
     weights = whole.looked.training.weights
     if weights is not None:  # a part may have whole numbers only
         whole = replace(whole, options=replace(whole.options, weight_kind=weights.kind))
@@ -177,7 +260,9 @@ def learn_best(
         if not has_too_few(part, halves):
             return _best_of(whole, _trials(part, halves, chosen, progress), progress)
         chosen = [next((e for e in chosen if not e.is_supervised), Discretisation())]
-        why = f"{part.rows:,} rows are too few to choose an encoding by"
+        little = _too_little(whole.rows, whole.looked.classes, session.limits)
+        little = little or f"{part.rows:,} rows are too few"
+        why = f"{little} to choose an encoding by"
     best = _fitted(whole, chosen[0], [], progress)
     return _kept(whole, best, [best.trial], [best.trial], why, progress)
 
@@ -194,23 +279,55 @@ def _trials(
     part: Field, halves: Sequence[Field], chosen: Sequence[Discretisation], progress: Progress
 ) -> list[Trial]:
     """The losses of encodings on the rows and on their halves; no model is made."""
-    trials: list[Trial] = []
-    for encoding in chosen:
-        if is_known(encoding, trials):
-            continue
-        with progress.stage("encodings", f"trying {encoding}"):
-            trial = part.tried(encoding)
-            trials.append(replace(trial, halves=_on_halves(halves, encoding, part.loss)))
-        _tell(trials[-1], part.loss, progress)
+    title = "trying encodings"
+    with (
+        progress.stage("encodings", title, part.rows, 3 * len(chosen)),
+        warnings.catch_warnings(),  # of this thread and those that it waits for
+    ):
+        warnings.simplefilter("ignore", SqlbnWarning)
+        trials = _on_whole(part, chosen, progress)
+        trials = _on_halves(part, halves, trials, progress)
+    for trial in trials:
+        _tell(trial, part.loss, progress)
     return trials
 
 
-def _on_halves(halves: Sequence[Field], encoding: Discretisation, loss: Loss) -> HalfLosses:
-    """The losses of the models of both halves, by leave-one-out and on the other half."""
+def _on_whole(part: Field, chosen: Sequence[Discretisation], progress: Progress) -> list[Trial]:
+    """Encodings on the rows, without those that would be the same as another."""
+    trials, left = list[Trial](), list(chosen)
+    while left and all(trial.encoding.groups_values for trial in trials):
+        trials.append(part.tried(left.pop(0)))
+        progress.advance()
+    left = [encoding for encoding in left if not is_known(encoding, trials)]
+
+    def tried(encoding: Discretisation, session: Session) -> Trial:
+        return replace(part, session=session).tried(encoding)
+
+    jobs = [partial(tried, encoding) for encoding in left]
+    return trials + part.together(left, jobs, progress)
+
+
+def _on_halves(
+    part: Field, halves: Sequence[Field], trials: Sequence[Trial], progress: Progress
+) -> list[Trial]:
+    """The same with what models of both halves lose, by leave-one-out and on the other half.
+
+    Half the rows have no use for more parents than all of them.
+    """
+
+    def crossed(own: Field, left: Field, trial: Trial, session: Session) -> tuple[float, float]:
+        return replace(own, session=session).crossed(trial.encoding, left, trial.parents)
+
     one, other = halves
-    own, crossed = zip(one.crossed(encoding, other), other.crossed(encoding, one), strict=True)
-    rows = (one.rows, other.rows)
-    return HalfLosses(pooled(own, rows, loss), pooled(crossed, rows[::-1], loss))
+    pairs = ((one, other), (other, one))
+    jobs = [partial(crossed, *pair, trial) for trial in trials for pair in pairs]
+    found = part.together([trial.encoding for trial in trials], jobs, progress)
+    rows, loss, done = (one.rows, other.rows), part.loss, []
+    for at, trial in enumerate(trials):
+        own, others = zip(*found[2 * at : 2 * at + 2], strict=True)
+        losses = HalfLosses(pooled(own, rows, loss), pooled(others, rows[::-1], loss))
+        done.append(replace(trial, halves=losses))
+    return done
 
 
 def _best_of(field: Field, trials: list[Trial], progress: Progress) -> tuple[Workspace, ModelSpec]:
@@ -259,7 +376,7 @@ def _kept(
     add_meta(best.workspace, {"encoding_choice": chosen})
     for message in (*field.warned, *best.warned):
         warnings.warn(message, SqlbnWarning, stacklevel=2)
-    return best.workspace, read_spec(best.workspace)
+    return best.workspace, made_spec(best.workspace)
 
 
 def _fitted(
@@ -267,35 +384,40 @@ def _fitted(
 ) -> Candidate:
     """A model in one encoding, with its loss; one that was tried on these rows has it already."""
     known = [t for t in trials if (t.encoding, t.rows) == (encoding, field.rows)]
-    is_free = field.options.make_learner().kind.selection is not None
-    with (
-        progress.stage("encodings", f"fitting {encoding}"),
-        warnings.catch_warnings(record=True) as told,
-    ):
+    learner = field.options.make_learner()
+    is_free, is_single = learner.kind.selection is not None, learner.single is learner
+    progress.note(f"fitting {encoding}")
+    with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         workspace, spec, value = fit_with_loo(
             field.session,
             field.source,
             _with(field.options, encoding),
-            Progress(),
+            progress,
             loss=field.loss if is_free or not known else None,
             looked=field.looked,
         )
     trial = known[0] if known else field.trial(encoding, spec.books, value)
     if not known:
         _tell(trial, field.loss, progress)
-    elif is_free:  # a trial gives up early
+    elif is_free and is_single:  # a trial gives up early; of an ensemble it is one member
         trial = replace(trial, value=value)
     return Candidate(trial, workspace, _messages(told))
 
 
-def _plain(options: FitOptions, encoding: Discretisation) -> FitOptions:
+def _plain(options: FitOptions, encoding: Discretisation, parents: int | None = None) -> FitOptions:
     """For a trial: weights cost more to fit than all else of few rows.
 
-    Of both smoothings the one that finer cuts go with: one pass of leave-one-out is enough.
+    Of both smoothings the one that finer cuts go with: one pass of leave-one-out is enough. Of an
+    ensemble one member stands for the others.
     """
     smoothing = "hierarchical" if options.smoothing == AUTO else options.smoothing
-    return replace(_with(options, encoding), weights=None, smoothing=smoothing)
+    single = options.make_learner().single
+    if parents is not None:
+        single = single.up_to(parents)
+    learner, own = single.name, single.options()
+    plain = replace(options, learner=learner, learner_options=own, weights=None)
+    return replace(_with(plain, encoding), smoothing=smoothing)
 
 
 def _with(options: FitOptions, encoding: Discretisation) -> FitOptions:

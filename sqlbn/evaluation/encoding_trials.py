@@ -30,7 +30,8 @@ class HalfLosses:
 class Trial:
     """One encoding on some rows: its leave-one-out loss, also on halves, and its number of codes.
 
-    `numeric`: whether another encoding may cut columns otherwise.
+    `numeric`: whether another encoding may cut columns otherwise. `parents`: how many go with it,
+    where that is chosen.
     """
 
     encoding: Discretisation
@@ -39,6 +40,7 @@ class Trial:
     n_codes: int
     numeric: bool
     halves: HalfLosses | None = None
+    parents: int | None = None
 
 
 def pooled(values: Sequence[float], rows: Sequence[int], loss: Loss) -> float:

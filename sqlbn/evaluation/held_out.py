@@ -132,14 +132,14 @@ def check_input(spec: ModelSpec, source: Source, outputs: bool = True) -> None:
     used = spec.scorer(None).used
     for v in used:
         book = spec.books[v]
-        found = source.columns[source.column(book.name, "the model's attribute")]
+        found = source.columns[source.column(book.column, "the model's attribute")]
         if found == "BOOLEAN" and is_never_boolean(book):
             raise ColumnError(
                 f"column {book.name!r} is BOOLEAN but was text in training, {_examples(book)}; "
                 "cast it to the words of training (DuckDB reads yes and no in a CSV as BOOLEAN)"
             )
         try:
-            check_same_values(book.name, found, book.sql_type, book.kind == "numeric")
+            check_same_values(book.column, found, book.sql_type, book.kind == "numeric")
         except ColumnError as error:
             what = str(error).split("; ")[0]
             warnings.warn(

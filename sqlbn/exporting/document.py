@@ -84,7 +84,7 @@ def document(workspace: Workspace, spec: ModelSpec) -> dict[str, Any]:
 def _attribute(workspace: Workspace, position: int, book: Codebook) -> dict[str, Any]:
     found: dict[str, Any] = {
         "position": position,
-        "name": book.name,
+        "name": book.column,
         "type": book.sql_type,
         "kind": book.kind,
         "missing": book.missing if book.missing is not None else book.unseen,

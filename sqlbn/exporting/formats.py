@@ -43,7 +43,7 @@ def export_pieces(
         return bif_lines(network_of(workspace, spec))
     target = target_of(options.get("dialect") or "duckdb")
     table = options.get("table") or "input"
-    known = {book.name for book in spec.books}
+    known = {book.column for book in spec.books}
     key = names_in(as_list(options.get("key")), known.__contains__)
     return Script(workspace, spec, target, name, table, key, options.get("view")).pieces()
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from sqlbn import __version__
+from sqlbn.encoding.codebook import by_column
 from sqlbn.engines.sql import RESERVED, identifier, literal, literals, render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ExportError, opt
@@ -105,9 +106,10 @@ class Script:
         self._scorer = self._make_scorer(tuple(key))
 
     def _make_scorer(self, key: tuple[str, ...]) -> Scorer:
-        columns = {book.name: book.sql_type for book in self._spec.books}
+        columns = {book.column: book.sql_type for book in self._spec.books}
         scorer = self._spec.scorer(None, columns, PortableDialect(self._target))
-        carried = tuple(dict.fromkeys(key)) or tuple(self._spec.books[v].name for v in scorer.used)
+        used = tuple(by_column(scorer.books[v] for v in scorer.used))
+        carried = tuple(dict.fromkeys(key)) or used
         if not carried:
             raise ExportError(
                 "the model looks at no attribute; name a column of the input table with "
@@ -118,7 +120,7 @@ class Script:
         known = (scorer.books[v].categories or () for v in scorer.used)
         for value in (*scorer.class_names, *(value for values in known for value in values)):
             _check_text(value)
-        check_columns([self._spec.books[v].name for v in scorer.used], (), self._target)
+        check_columns(used, (), self._target)
         return replace(scorer, carried=carried, probability_columns=tuple(results))
 
     def _table_name(self, stored: str) -> str:
@@ -138,16 +140,14 @@ class Script:
         yield f"\n{query};\n"
 
     def _head(self) -> str:
-        spec = self._spec
+        spec, scorer = self._spec, self._scorer
+        used = by_column(scorer.books[v] for v in scorer.used)
         lines = [
             f"sqlbn {__version__}: {spec.meta['learner']} of {spec.target.name!r} "
             f"for {self._target.name}, {int(spec.meta['rows']):,} training rows.",
             "First the tables of the model, to be made once; then the prediction. Its input has",
             "these columns, with the types of training:",
-            *(
-                f"  {self._spec.books[v].name!r} {self._spec.books[v].sql_type}"
-                for v in self._scorer.used
-            ),
+            *(f"  {name!r} {book.sql_type}" for name, book in used.items()),
         ]
         return "".join(f"-- {line}\n" for line in lines)
 

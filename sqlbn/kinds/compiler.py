@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlbn.encoding.codebook import (
     BookTables,
     Codebook,
+    Values,
     categories_join_sql,
     category_sql,
     code_sql,
@@ -31,7 +32,8 @@ class Scorer:
     input's columns that predictions keep, for dialects that cannot say "all" (None: all). `joined`
     is where joined codebooks look up their codes, if that is not beside the other tables.
     `first_class` is the code of the first class, of a scorer for some of the classes; `own` are
-    columns of ours that are carried with the input's, where these are listed.
+    columns of ours that are carried with the input's, where these are listed. `long` is the table
+    of the long form of a product, where that is to be used: rows then have to be numbered.
     """
 
     prefix: str | None
@@ -49,6 +51,7 @@ class Scorer:
     joined: BookTables | None = None
     first_class: int = 0
     own: tuple[str, ...] = ()
+    long: str | None = None
 
     @property
     def kept(self) -> list[str]:
@@ -151,7 +154,7 @@ def _scores(
 
 def coded_rows(scorer: Scorer, relation: str, extra: Sequence[tuple[str, str]]) -> str:
     """Rows with the codes in use; with all input columns, or with `extra` in their place."""
-    codes, joins = code_items(scorer, NAMES.code)
+    codes, joins, values = code_items(scorer, NAMES.code)
     dialect, kept = scorer.dialect, scorer.kept
     labelled = any(alias == NAMES.y for _, alias in extra)
     if labelled and scorer.target.is_joined_in(dialect):
@@ -160,21 +163,28 @@ def coded_rows(scorer: Scorer, relation: str, extra: Sequence[tuple[str, str]]) 
     if extra:
         items = ", ".join(f"{sql} AS {alias}" for sql, alias in extra)
     else:
-        items = ", ".join(f"i.{name}" for name in kept) if kept else "i.*"
-    return render("encode/codes", items=items, codes=codes, joins=joins, relation=relation)
+        listed = ", ".join(f"i.{name}" for name in kept)
+        items = listed or dialect.without(values.names, "i")
+    over = values.over(relation)
+    return render("encode/codes", items=items, codes=codes, joins=joins, relation=over)
 
 
 def code_items(
     scorer: Scorer, stem: str, of: Sequence[int] | None = None
-) -> tuple[list[dict[str, str]], list[str]]:
-    """The codes of the attributes in use, named by `stem` and position, and the joins for them."""
+) -> tuple[list[dict[str, str]], list[str], Values]:
+    """The codes of the attributes in use, named by `stem` and position, and the joins for them.
+
+    The values are those that the rows have to have.
+    """
     codes, joins, dialect = [], [], scorer.dialect
-    for v in scorer.used if of is None else of:
-        book, column, joined = scorer.books[v], column_sql("i", scorer.books[v].name), f"d{v}"
-        same = book.name in scorer.same_type
-        code = code_sql(book, column, joined, same, dialect)
+    asked = scorer.used if of is None else of
+    values = Values(len(asked))
+    for v in asked:
+        book, column, joined = scorer.books[v], column_sql("i", scorer.books[v].column), f"d{v}"
+        same = book.column in scorer.same_type
+        code = values.code_sql(book, column, joined, same, dialect)
         codes.append({"code": code, "alias": f"{stem}{v}"})
         if book.is_joined_in(dialect):
             categories = scorer.tables.categories
             joins.append(categories_join_sql(book, column, categories, joined, same, dialect))
-    return codes, joins
+    return codes, joins, values

@@ -169,6 +169,11 @@ class Smoothing:
         return self.backoff == "parents-both"
 
     @property
+    def scored_by_parents(self) -> bool:
+        """The same of new rows."""
+        return self.backoff != "cell"
+
+    @property
     def is_neutral(self) -> bool:
         """Whether a value that no training row has says nothing of the class."""
         return self.unseen == "neutral"
@@ -185,7 +190,7 @@ class Smoothing:
 
     def evidence(self, cells: Array, parents: Array) -> Array:
         """The counts of which there must be some for a level of back-off to be used."""
-        return cells if self.backoff == "cell" else parents
+        return parents if self.scored_by_parents else cells
 
     def evidence_left_out(self, cells: Array, parents: Array) -> Array:
         """The same in leave-one-out, where there must be more than the row."""

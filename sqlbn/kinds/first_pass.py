@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
+from itertools import combinations
 
-from sqlbn.counts.counter import GammaSums, entropies, plan
+import numpy as np
+
+from sqlbn.counts.code_arrays import read_codes
+from sqlbn.counts.counter import GammaSums, entropies, n_log_n, plan
+from sqlbn.counts.cover import Family
 from sqlbn.counts.margins import (
     are_storable,
     count_margins,
     margin_subsets,
     plan_margins,
 )
+from sqlbn.counts.pair_products import n_tiles, pair_sums, suits_products
 from sqlbn.encoding.encoded import discard, sampled
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import select_sql
 from sqlbn.kinds.kind import Job
 from sqlbn.search.blocks import Samples
@@ -25,17 +33,20 @@ from sqlbn.structure.shape import information_for, score_gains
 Decider = Callable[[Measures, Sequence[int], Rule], Decided]
 
 
-def count_information(job: Job) -> Information:
+def count_information(job: Job, groups: Sequence[Sequence[int]] = ()) -> Information:
     """Pass 1: MI and CMI; the margins that they come from stay in the workspace.
 
     Where the structure is found from a sample, or the pairs are too many to be stored, the margins
-    are those of single attributes.
+    are those of single attributes. With `groups` only pairs within one of them are counted, and
+    not stored.
     """
     workspace, encoded, prepared = job.workspace, job.encoded, job.prepared
     progress, needs, sample = job.progress, job.learner.needs, job.structure_sample
     pairs = needs.pairs
-    stored = (sample is None or sample >= encoded.rows) and are_storable(
-        encoded, margin_subsets(encoded, pairs)
+    stored = (
+        not groups
+        and (sample is None or sample >= encoded.rows)
+        and are_storable(encoded, margin_subsets(encoded, pairs))
     )
     blocks = plan_margins(encoded, pairs and stored)
     title = "pass 1: counting for structure"
@@ -53,9 +64,40 @@ def count_information(job: Job) -> Information:
             info = information_for(sums, needs.score)
     else:
         margins, _ = count_margins(workspace, encoded, False, prepared.class_counts)
-        info = _information_of_rows(job, title)
+        info = _information_of_rows(job, title, groups or [range(encoded.n_attributes)])
     margins.describe("margin_families")
     return info
+
+
+def is_countable(job: Job) -> bool:
+    """Whether MI and CMI of all rows are all that the structure needs."""
+    sample = job.structure_sample
+    return job.learner.needs.score is None and (sample is None or sample >= job.encoded.rows)
+
+
+def information_in_arrays(job: Job) -> Information:
+    """The same of few rows, where planning queries takes longer than counting; nothing is kept."""
+    encoded, session, needs = job.encoded, job.workspace.session, job.learner.needs
+    d, cards = encoded.n_attributes, encoded.cards
+    codes, w = read_codes(session, encoded, range(d))
+    total = float(w.sum()) if encoded.weighted else float(encoded.rows)
+    if needs.pairs and suits_products(session, encoded, d * (d - 1) // 2):
+        weights = w if encoded.weighted else None
+        by_products = pair_sums(
+            codes, weights, cards, needs.bare_pairs, encoded.limits, session.threads
+        )
+        return information(by_products, d, total)
+    columns = [column.astype(np.int64) for column in codes]
+    sums: dict[Family, float] = {}
+    for family in needs.families(d):
+        keys = columns[family[0]]
+        for v in family[1:]:
+            keys = keys * cards[v] + columns[v]
+        if math.prod(cards[v] for v in family) > encoded.limits.block_cells:
+            keys = np.unique(keys, return_inverse=True)[1]
+        counts = np.bincount(keys, w if encoded.weighted else None)
+        sums[family] = n_log_n(counts[counts > 0])
+    return information(sums, d, total)
 
 
 def decide_structure(job: Job, rule: Rule, decide: Decider) -> tuple[Decided, Information]:
@@ -79,23 +121,82 @@ def decide_structure(job: Job, rule: Rule, decide: Decider) -> tuple[Decided, In
         samples.discard()
 
 
-def _information_of_rows(job: Job, title: str) -> Information:
+def _information_of_rows(job: Job, title: str, groups: Sequence[Sequence[int]]) -> Information:
     """MI and CMI of the rows, or of a sample of them, from counts that are not kept."""
     session, encoded, needs = job.workspace.session, job.encoded, job.learner.needs
-    progress, d = job.progress, encoded.n_attributes
     rows = sampled(session, encoded, job.structure_sample)
-    blocks = plan(needs.families(d), rows)
     gammas = GammaSums(rows.cards) if needs.score == "bayes" else None
     try:
-        with progress.stage("structure", title, rows.rows, len(blocks)):
-            watched = (gammas.add,) if gammas is not None else ()
-            sums = entropies(session, rows, blocks, progress.advance, *watched)
-            total = float(session.row_engine.row(select_sql(rows.relation, rows.total_sql))[0])
-            info = information(sums, d, total)
-            if needs.score is None:
-                return info
-            scored = gammas.sums if gammas is not None else sums
-            return replace(info, gains=score_gains(needs.score, scored, rows.cards, total))
+        if gammas is None and suits_products(session, rows, _n_pairs(groups)):
+            sums = _sums_by_products(job, rows, title, groups)
+        else:
+            sums = _sums_by_queries(job, rows, title, groups, gammas)
+        total = float(session.row_engine.row(select_sql(rows.relation, rows.total_sql))[0])
+        info = information(sums, rows.n_attributes, total)
+        if needs.score is None:
+            return info
+        scored = gammas.sums if gammas is not None else sums
+        return replace(info, gains=score_gains(needs.score, scored, rows.cards, total))
     finally:
         if rows is not encoded:
             discard(session, rows)
+
+
+def _sums_by_products(
+    job: Job, rows: Encoded, title: str, groups: Sequence[Sequence[int]]
+) -> Mapping[Family, float]:
+    """Sums of n ln n of what is wanted, without a query a block of pairs."""
+    d, progress = rows.n_attributes, job.progress
+    with progress.stage("structure", title, rows.rows, n_tiles(rows.cards, rows.limits)):
+        codes, w = read_codes(job.workspace.session, rows, range(d))
+        sums = pair_sums(
+            codes,
+            w if rows.weighted else None,
+            rows.cards,
+            job.learner.needs.bare_pairs,
+            rows.limits,
+            job.workspace.session.threads,
+            progress.advance,
+        )
+    if _n_pairs(groups) == d * (d - 1) // 2:
+        return sums
+    together = _pairs_within(groups)
+    return {family: n for family, n in sums.items() if _is_within(family, d, together)}
+
+
+def _sums_by_queries(
+    job: Job,
+    rows: Encoded,
+    title: str,
+    groups: Sequence[Sequence[int]],
+    gammas: GammaSums | None,
+) -> Mapping[Family, float]:
+    """The same from a covering plan of queries; `gammas` are added to."""
+    together, progress = _pairs_within(groups), job.progress
+    wanted = [
+        f
+        for f in job.learner.needs.families(rows.n_attributes)
+        if _is_within(f, rows.n_attributes, together)
+    ]
+    blocks = plan(wanted, rows)
+    watched = (gammas.add,) if gammas is not None else ()
+    with progress.stage("structure", title, rows.rows, len(blocks)):
+        return entropies(job.workspace.session, rows, blocks, progress.advance, *watched)
+
+
+def _n_pairs(groups: Sequence[Sequence[int]]) -> int:
+    """How many pairs of attributes are in one group."""
+    if len(groups) == 1:
+        return len(groups[0]) * (len(groups[0]) - 1) // 2
+    return len(_pairs_within(groups))
+
+
+def _pairs_within(groups: Sequence[Sequence[int]]) -> Set[frozenset[int]]:
+    """The pairs of attributes that are in one group."""
+    return {frozenset(pair) for group in groups for pair in combinations(group, 2)}
+
+
+def _is_within(family: Family, d: int, together: Set[frozenset[int]]) -> bool:
+    """Whether the attributes of a family are one, or a pair that is wanted."""
+    attributes = frozenset(v for v in family if v < d)
+    return len(attributes) < 2 or attributes in together

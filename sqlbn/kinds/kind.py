@@ -22,9 +22,11 @@ from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.relations import Encoded
 from sqlbn.engines.workspace import Workspace
+from sqlbn.errors import opt
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.losses import Loss
 from sqlbn.search.bounds import Rule
+from sqlbn.search.race import RaceRule
 from sqlbn.structure.information import (
     Information,
     bare_pair_families,
@@ -100,9 +102,10 @@ class Job:
     """What a fit works on; `shape` is that of a model to follow, if there is one.
 
     The samples are those of leave-one-out and of the structure (None: all rows), `rule` says when
-    a decision of the structure counts as made (None: all rows are counted). Of a trial only the
-    loss matters. `smoothings` are those among which leave-one-out chooses, `weightings` what of a
-    product may get weights.
+    a decision of the structure counts as made (None: all rows are counted), `race` when a nested
+    model is out (None: all are evaluated on all rows). Of a trial only the loss matters.
+    `smoothings` are those among which leave-one-out chooses, `weightings` what of a product may get
+    weights.
     """
 
     workspace: Workspace
@@ -118,6 +121,7 @@ class Job:
     is_trial: bool = False
     smoothings: tuple[Smoothing, ...] = ()
     weightings: tuple[Weighting, ...] = ("none",)
+    race: RaceRule | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,7 +130,12 @@ class Job:
 
 
 class Fitting(ABC):
-    """One fit, step by step; `chosen` is what it notes in the meta table."""
+    """One fit, step by step; `chosen` is what it notes in the meta table.
+
+    `parents` is how many an attribute may have where leave-one-out has chosen that.
+    """
+
+    parents: int | None = None
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -147,6 +156,10 @@ class Fitting(ABC):
     def loo_loss(self, loss: Loss) -> float:
         """The loss by leave-one-out, while the rows are there; asked where the kind `has_loo`."""
         raise AssertionError("a model without leave-one-out")
+
+    def crossed_losses(self, others: Encoded) -> tuple[float, float]:
+        """The RMSE by leave-one-out and on other rows; asked where the kind `tries_in_arrays`."""
+        raise AssertionError("a model that is not tried in arrays")
 
 
 @dataclass(frozen=True)
@@ -188,7 +201,9 @@ class Added:
 
 
 # Rows are needed to fit them: counts do not tell how attributes depend on each other.
-WEIGHTS_STAY = "the weights stay as they are"
+def weights_stay() -> str:
+    """What is said where a change leaves weights alone."""
+    return f"the weights stay as they are; {opt('refit_weights', True)} fits them by rows at hand"
 
 
 class Kind(ABC):
@@ -211,6 +226,11 @@ class Kind(ABC):
         These are loocv_sample, structure_sample, bound, backoff, weight, smoothing, weights.
         """
 
+    @property
+    def recuts(self) -> int:
+        """In how many further ways every quantity is cut."""
+        return 0
+
     @abstractmethod
     def has_loo(self, smoothing: Smoothing) -> bool:
         """Whether there is a loss by leave-one-out."""
@@ -224,6 +244,10 @@ class Kind(ABC):
     def loss(self) -> Loss:
         """The loss by which models of this kind are compared."""
         return self.selection.loss if self.selection is not None else "rmse"
+
+    def tries_in_arrays(self, codes: Encoded) -> bool:
+        """Whether a trial of such codes, of which only the shape matters, makes no table."""
+        return False
 
     @abstractmethod
     def numbers_rows(self, with_loss: bool) -> bool:
@@ -337,6 +361,11 @@ class Scoring(ABC):
     def joins_factors(self) -> bool:
         """Whether a query has one join for every factor: many make a large query."""
         return self.adds_factors
+
+    @property
+    def has_long_form(self) -> bool:
+        """Whether one table of all factors, and one join, may stand in place of a join a factor."""
+        return False
 
     def stages(self, scorer: Scorer) -> Sequence[Scorer]:
         """What is scored one after the other where one query would be too large."""

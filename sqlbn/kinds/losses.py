@@ -51,6 +51,15 @@ TIE = 1e-10
 # A left-out row is never thought less likely than this: its log loss is at most 690.8.
 LEAST_PROBABILITY = 1e-300
 
+# What a row adds at most to losses that are means of rows (rmse: to the mean square); of the
+# others nothing is known before all rows are there.
+MOST: dict[Loss, float] = {
+    "rmse": 1.0,
+    "zero_one": 1.0,
+    "log_loss": -math.log(LEAST_PROBABILITY),
+    "brier": 2.0,
+}
+
 
 def needs_classes(loss: Loss) -> bool:
     """Whether the predicted class itself is needed, so that ratios must be in class order."""

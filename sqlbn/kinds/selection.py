@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,30 +19,61 @@ from sqlbn.structure.shape import Choice, choose
 Surfaces = dict[Loss, npt.NDArray[np.float64]]
 
 
-def best_of(surfaces: Surfaces, selection: Selection) -> Choice:
-    """The nested model with the smallest loss."""
-    surface = surfaces[selection.loss]
+@dataclass(frozen=True)
+class NestedLosses:
+    """The leave-one-out losses of all nested models, by k' and number of attributes.
+
+    `population` are the rows that were left out in turn; those that a value rests on are fewer
+    where a race was lost, in an array `rows` (None: they all rest on all). `race` is what the meta
+    table says of it.
+    """
+
+    surfaces: Surfaces
+    ks: Sequence[int]
+    population: int
+    rows: npt.NDArray[np.int64] | None = None
+    race: Mapping[str, Any] | None = None
+
+    @property
+    def exact(self) -> npt.NDArray[np.bool_] | None:
+        """Which values rest on all rows; None: they all do."""
+        return None if self.rows is None else self.rows == self.population
+
+    def cells(self) -> Iterator[tuple[int, int, Loss, float, int]]:
+        """k', number of attributes, name and value of a loss, the rows that it rests on."""
+        for loss, values in self.surfaces.items():
+            for at, k in enumerate(self.ks[: len(values)]):
+                for n in range(values.shape[1]):
+                    rows = self.population if self.rows is None else int(self.rows[at, n])
+                    yield k, n, loss, float(values[at, n]), rows
+
+
+def best_of(
+    surfaces: Surfaces, selection: Selection, exact: npt.NDArray[np.bool_] | None = None
+) -> Choice:
+    """The nested model with the smallest loss, of those whose losses are `exact`."""
+    surface, is_larger_better = surfaces[selection.loss], selection.loss == "mcc"
+    if exact is not None:
+        surface = np.where(exact, surface, -np.inf if is_larger_better else np.inf)
     ks = list(selection.ks[: len(surface)])
-    return choose(surface, ks, selection.select, selection.loss == "mcc")
+    return choose(surface, ks, selection.select, is_larger_better)
 
 
-def best_with_loss(surfaces: Surfaces, selection: Selection) -> tuple[Choice, float]:
+def best_with_loss(
+    surfaces: Surfaces, selection: Selection, exact: npt.NDArray[np.bool_] | None = None
+) -> tuple[Choice, float]:
     """The same with its loss."""
-    best = best_of(surfaces, selection)
+    best = best_of(surfaces, selection, exact)
     place = selection.ks.index(best.k), best.n_attributes
     return best, float(surfaces[selection.loss][place])
 
 
-def write_loocv(
-    workspace: Workspace, found: Mapping[str | None, Surfaces], ks: Sequence[int]
-) -> None:
+def write_loocv(workspace: Workspace, found: Mapping[str | None, NestedLosses]) -> None:
     """The workspace's `loocv`: the whole surface of each smoothing, one row a cell and loss."""
     rows = [
-        (k, n, loss, float(values[at, n]), smoothing)
-        for smoothing, surfaces in found.items()
-        for loss, values in surfaces.items()
-        for at, k in enumerate(ks[: len(values)])
-        for n in range(values.shape[1])
+        (k, n, loss, value, smoothing, used)
+        for smoothing, nested in found.items()
+        for k, n, loss, value, used in nested.cells()
     ]
     workspace.fill("loocv", rows)
 

@@ -36,6 +36,7 @@ def write_structure(
                 plain_type(b.sql_type),
                 b.missing,
                 float(i in selected) if weights is None else math.fsum(weights[i]),
+                b.column,
             )
             for i, b in enumerate(books)
         ],

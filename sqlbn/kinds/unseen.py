@@ -56,14 +56,14 @@ def count_unseen(
     found: dict[str, int] = {}
     for block in in_blocks(able, session.limits.statement_columns):
         counts = row_engine.row(unseen_sql(scorer, block, source.filtered_relation))
-        found |= {scorer.books[v].name: int(n) for v, n in zip(block, counts, strict=True) if n}
+        found |= {scorer.books[v].column: int(n) for v, n in zip(block, counts, strict=True) if n}
     return Unseen(rows, found)
 
 
 def _can_be_unseen(scorer: Scorer, v: int) -> bool:
     """Not so a quantity that was missing in training too: any number is in some interval."""
     book = scorer.books[v]
-    of_numbers = book.kind == "numeric" and book.name in scorer.same_type
+    of_numbers = book.kind == "numeric" and book.column in scorer.same_type
     return not of_numbers or book.missing is None or book.missing == 0
 
 
@@ -72,8 +72,9 @@ def unseen_sql(scorer: Scorer, able: Sequence[int], relation: str) -> str:
 
     Rows without any are filtered out first: they are nearly all.
     """
-    codes, joins = code_items(scorer, NAMES.code, able)
-    coded = render("encode/codes", items="1 AS one", codes=codes, joins=joins, relation=relation)
+    codes, joins, values = code_items(scorer, NAMES.code, able)
+    over = values.over(relation)
+    coded = render("encode/codes", items="1 AS one", codes=codes, joins=joins, relation=over)
     tests = [f"{NAMES.code}{v} = {scorer.books[v].unseen}" for v in able]
     sums = ", ".join(f"count(*) FILTER (WHERE {test})" for test in tests)
     return select_sql(f"({coded})", sums, where=" OR ".join(tests))

@@ -72,6 +72,16 @@ class Learner(ABC):
     def kind(self) -> Kind:
         """How a row is scored: a kind of model with its parameters."""
 
+    @property
+    def single(self) -> Learner:
+        """The learner of one model, by which encodings are compared: of an ensemble a member."""
+        own = {name: value for name, value in self.given.items() if name != "members"}
+        return type(self)(**own) if own != self.given else self
+
+    def up_to(self, parents: int) -> Learner:
+        """The same where no more parents are to be tried than so many."""
+        return self
+
     def check(self, names: Sequence[str]) -> None:
         """An error where an option names an attribute that is not there."""
         return

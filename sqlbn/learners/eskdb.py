@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from sqlbn.kinds.ensemble.ensemble_kind import EnsembleKind
 from sqlbn.kinds.kind import Kind
 from sqlbn.kinds.product.refinements import Selective
+from sqlbn.learners.base import Learner
 from sqlbn.learners.registry import register
 from sqlbn.learners.skdb import Skdb
 from sqlbn.options.catalogue import checked
@@ -28,6 +29,11 @@ class Eskdb(Skdb):
     @property
     def kind(self) -> Kind:
         return EnsembleKind(self._members, Selective(self._selection))
+
+    @property
+    def single(self) -> Learner:
+        chosen = self._selection
+        return Skdb(self.k, chosen.select, chosen.loss)
 
     def options(self) -> dict[str, Any]:
         return {**super().options(), "members": self._members}

@@ -42,6 +42,7 @@ from sqlbn.learners.registry import (
 from sqlbn.options.catalogue import (
     DEFAULT_EFFORT,
     DEFAULT_LEARNER,
+    EFFORT_MEMBERS,
     ENSEMBLE_LEARNER,
     RowKeywords,
     checked,
@@ -52,6 +53,7 @@ from sqlbn.options.lists import as_list, names_in, possible_names
 from sqlbn.options.option import unknown
 from sqlbn.options.user_values import check_text, check_whole
 from sqlbn.search.bounds import Rule, given_rule
+from sqlbn.search.race import RaceRule
 
 # Which rows of the data are meant, and how they are read.
 ROWS = names_of(RowKeywords)
@@ -71,6 +73,7 @@ class FitOptions:
     missing: str | None = None
     unseen: str | None = None
     loocv_sample: int | None = None
+    race: str | None = None
     structure_sample: int | None = None
     bound: str | None = None
     delta: float | None = None
@@ -118,8 +121,14 @@ class FitOptions:
         kind = learner.kind
         if self.target == NO_CLASS:
             self._check_no_target(learner)
+        if self.race is not None and "race" in kind.options and not self._selects:
+            raise OptionError(
+                f"{opt('race', self.race)} does nothing for weighed members, which select nothing; "
+                f"leave it out, or give {opt('weights', 'none')}"
+            )
         for option, useful in (
             ("loocv_sample", "loocv_sample" in kind.options),
+            ("race", self._selects),
             ("structure_sample", "structure_sample" in kind.options and learner.needs.pairs),
         ):
             if getattr(self, option) is not None and not useful:
@@ -144,8 +153,8 @@ class FitOptions:
                 continue
             if option not in learner.kind.options:
                 raise OptionError(
-                    f"{opt(option)} is for products (nb, tan, kdb, skdb, fan, networks), not for "
-                    f"the learner {self.learner}; {own_options(self.learner)}"
+                    f"{opt(option)} is for products (nb, tan, kdb, skdb, fan, networks) and eskdb, "
+                    f"not for the learner {self.learner}; {own_options(self.learner)}"
                 )
             if asked not in ("none", "backoff", "hierarchical") and not (
                 learner.kind.has_loo(self.smoothings[-1]) and self.target != NO_CLASS
@@ -205,7 +214,27 @@ class FitOptions:
     @cached_property
     def rule(self) -> Rule | None:
         """When a decision of the structure pass counts as made; None where all rows are counted."""
-        return given_rule(self.bound, self.delta, self.delta_star, self.tau, self.block)
+        tau = None if self.bound is None and self.races else self.tau
+        return given_rule(self.bound, self.delta, self.delta_star, tau, self.block)
+
+    @property
+    def races(self) -> bool:
+        """Whether nested models race."""
+        return self.race != "off" and self._selects
+
+    @property
+    def _selects(self) -> bool:
+        """Whether there are nested models to choose among: weighed members select nothing."""
+        kind = self.make_learner().kind
+        return "race" in kind.options and not (kind.recuts and self.weightings != ("none",))
+
+    @cached_property
+    def race_rule(self) -> RaceRule | None:
+        """When a nested model is out; None where all are evaluated on all rows.
+
+        With a bound on the structure tau is one of information, not of losses.
+        """
+        return RaceRule(0.0 if self.bound is not None else self.tau or 0.0) if self.races else None
 
     def _check_encoding(self) -> None:
         """Refuse a way of cutting columns that is not known or cannot be chosen."""
@@ -262,16 +291,39 @@ class FitOptions:
             lines.append(f"encoding: the best of {tried}, by rows that did not make the cuts")
         else:
             lines.append(f"encoding: {self.discretisation}")
-        if len(self.smoothings) > 1:
+        if self.smoothing not in (None, AUTO):
+            lines.append(f"smoothing: {self.smoothing}")
+        elif len(self.smoothings) > 1:
             rules = " or ".join(s.rule for s in self.smoothings)
             lines.append(f"smoothing: {rules}, by leave-one-out")
-        if self.weightings != ("none",):
-            asked = ", ".join(self.weightings)
+        if len(self.weightings) == 1 and self.weights is not None:
+            lines.append(f"weights: {self.weights}")
+        elif self.weightings != ("none",):
+            # Several members are always weighed.
+            asked = ", ".join(w for w in self.weightings if w != "none" or not learner.kind.recuts)
             lines.append(f"weights: {asked}, by rows that they are not fitted on")
-        if learner.kind.selection is not None:
+        if learner.kind.recuts:
+            n = learner.kind.recuts + 1
+            may_be_fewer = len(self.weightings) > 1 and n >= 2 * Limits.members_least
+            lines.append(
+                f"members: {n}{' at most' if may_be_fewer else ''}, with cut points, orders and "
+                "parents of their own, drawn by the seed"
+            )
+        if learner.kind.selection is not None and not (
+            learner.kind.recuts and self.weightings != ("none",)
+        ):
             rows = f" of {self.loocv_sample:,} rows at most" if self.loocv_sample else ""
-            lines.append(f"attributes and parents: by leave-one-out{rows}")
+            racing = ", in a race" if self.races else ""
+            lines.append(f"attributes and parents: by leave-one-out{rows}{racing}")
         return lines
+
+    def as_single(self) -> FitOptions:
+        """The same where there are too few rows to choose by: one plain model."""
+        single = self.make_learner().single
+        learner, own = single.name, single.options()
+        return replace(
+            self, learner=learner, learner_options=own, smoothing=None, weights=None, encodings=()
+        )
 
     def make_learner(self) -> Learner:
         """The learner these options ask for."""
@@ -339,7 +391,8 @@ class FitOptions:
     @cached_property
     def discretisation(self) -> Discretisation:
         """How columns become parts."""
-        return Discretisation(self.method, DEFAULT_BINS if self.bins is None else self.bins)
+        bins = DEFAULT_BINS if self.bins is None else self.bins
+        return Discretisation(self.method, bins, self.make_learner().kind.recuts)
 
     def uses(self, name: str) -> bool:
         """Whether a column matters to this fit."""
@@ -434,15 +487,19 @@ def fit_options(
             check_text(key, value)
     if learner is None and "k" in own:
         learner = "kdb"  # `k` implies `kdb`
-    elif learner is None and own and "effort" not in given:
-        learner = DEFAULT_LEARNER  # its options imply `skdb`
+    elif learner is None and own.keys() - {"members"} and "effort" not in given:
+        # Its options imply `skdb`, or the ensemble of it.
+        learner = ENSEMBLE_LEARNER if "members" in own else DEFAULT_LEARNER
     if learner is not None and "effort" in given:
         raise OptionError(
             f"{opt('effort', given['effort'])} chooses a learner: leave it or the learner out"
         )
     if learner is None:
         chosen = _of_effort(given)
-        learner = ENSEMBLE_LEARNER if chosen["effort"] == "best" else DEFAULT_LEARNER
+        learner = DEFAULT_LEARNER
+        if chosen["effort"] == "best" or ("weights" in chosen and "bound" not in given):
+            learner = ENSEMBLE_LEARNER
+            own = {"members": EFFORT_MEMBERS[chosen["effort"]], **own}
         given = {**chosen, **given}
     others: dict[str, Any] = {
         key: as_list(value) if known[key].is_list else value
@@ -460,7 +517,7 @@ def _of_effort(given: Mapping[str, Any]) -> dict[str, Any]:
     chosen = {"effort": effort, "loocv_sample": Limits.effort_rows}
     if "discretise" not in given and "bins" not in given:
         chosen["discretise"] = AUTO
-    if effort == "normal" and given.get("backoff", "cell") == "cell":
+    if given.get("backoff", "cell") == "cell":
         chosen |= {"smoothing": AUTO, "weights": AUTO}
     return chosen
 

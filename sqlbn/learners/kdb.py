@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, ClassVar
 
+from sqlbn.kinds.ensemble.ensemble_kind import averaged
 from sqlbn.kinds.first_pass import Decider
 from sqlbn.kinds.kind import Kind, Needs
 from sqlbn.kinds.product.product_kind import ProductKind
@@ -25,8 +26,9 @@ class Kdb(Learner):
         "k-dependence Bayes: up to k parents each, chosen by mutual information"
     )
 
-    def __init__(self, k: int = 2) -> None:
+    def __init__(self, k: int = 2, members: int = 1) -> None:
         self.k = int(checked("k", k))
+        self._members = int(checked("members", members))
 
     @property
     def needs(self) -> Needs:
@@ -38,11 +40,11 @@ class Kdb(Learner):
 
     @property
     def kind(self) -> Kind:
-        return ProductKind(decide=self._decide)
+        return averaged(ProductKind(decide=self._decide), self._members)
 
     @property
     def _decide(self) -> Decider | None:
         return partial(decide_parents, self.k) if self.k else None
 
     def options(self) -> dict[str, Any]:
-        return {"k": self.k}
+        return {"k": self.k, **({"members": self._members} if self._members > 1 else {})}

@@ -8,7 +8,7 @@ from sqlbn.errors import OptionError
 from sqlbn.kinds.kind import Kind, Selection
 from sqlbn.kinds.product.product_kind import ProductKind
 from sqlbn.kinds.product.refinements import Selective
-from sqlbn.learners.base import Smooths, checked_loss
+from sqlbn.learners.base import Learner, Smooths, checked_loss
 from sqlbn.learners.kdb import Kdb
 from sqlbn.learners.registry import register
 from sqlbn.options.catalogue import checked
@@ -37,6 +37,9 @@ class Skdb(Kdb):
     @property
     def kind(self) -> Kind:
         return ProductKind(Selective(self._selection), self._decide)
+
+    def up_to(self, parents: int) -> Learner:
+        return Skdb(min(self.k, parents), self._selection.select, self._selection.loss)
 
     def options(self) -> dict[str, Any]:
         chosen = self._selection

@@ -28,7 +28,7 @@ from sqlbn.search.search_options import SearchOptions
 from sqlbn.search.window import FollowedGraph
 from sqlbn.store.history import stream_label
 from sqlbn.store.meta import add_meta
-from sqlbn.store.spec import ModelSpec, read_spec
+from sqlbn.store.spec import ModelSpec, made_spec
 from sqlbn.structure.shape import Shape, Structure
 from sqlbn.updates.stored_model import encoding_of
 from sqlbn.updates.stream import batches, used_source
@@ -223,4 +223,4 @@ class Following:
         self._log.write(workspace, names)
         found = FoundNetwork(structure, self._log, self._graph.rule)
         add_meta(workspace, {"window": self._window, **found.chosen})
-        return workspace, read_spec(workspace)
+        return workspace, made_spec(workspace)

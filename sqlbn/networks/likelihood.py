@@ -64,7 +64,7 @@ def network_scorer(network: Network, source: Source, dialect: Dialect = DUCKDB) 
         class_names=("",),
         probability_columns=("p_",),
         books=tuple(books),
-        same_type=frozenset(book.name for book in books),
+        same_type=frozenset(book.column for book in books),
         log_prior=(0.0,),
         factors=tuple(
             Factor(i, "base", (*above, i), (i,), len(above))
@@ -104,7 +104,7 @@ def coded_rows(session: Session, source: Source, scorer: Scorer) -> Encoded:
 
     The column of an attribute is x and its position, y is the class.
     """
-    items, joins = code_items(scorer, "x")
+    items, joins, values = code_items(scorer, "x")
     target, dialect = scorer.target, scorer.dialect
     if target.name != NO_CLASS:
         column = column_sql("i", source.column(target.name, "the target"))
@@ -117,7 +117,8 @@ def coded_rows(session: Session, source: Source, scorer: Scorer) -> Encoded:
     rows = int(session.row_engine.row(source.select("count(*)"))[0])
     if not rows:
         raise NoRowsError(f"{source.label} has no row to score")
-    statement = render("encode/encode", items=items, joins=joins, relation=source.filtered_relation)
+    relation = values.over(source.filtered_relation)
+    statement = render("encode/encode", items=items, joins=joins, relation=relation)
     width = row_bytes([target, *(scorer.books[v] for v in scorer.used)])
     kept = session.row_engine.persist(statement, "encoded", rows * width)
     cards = (*(book.slots for book in scorer.books), target.n_values)

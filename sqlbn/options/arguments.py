@@ -259,6 +259,9 @@ class ShowArguments:
             default=False,
         ),
     ]
+    encodings: Annotated[
+        bool, Option("Show the encodings that were tried, and why one won.", OUTPUT, default=False)
+    ]
     terms: Annotated[bool, Option("Show the parent sets of a collection.", OUTPUT, default=False)]
     history: Annotated[
         bool, Option("Show what was added and taken out, and when.", OUTPUT, default=False)

@@ -55,9 +55,12 @@ WEIGHTINGS = {
 }
 EFFORTS = {
     "quick": "skdb as its paper has it, equal frequency",
-    "normal": "skdb; encoding, smoothing and weights are chosen by rows that were left out",
-    "best": "eskdb, an ensemble of selective KDBs, in the encoding that is chosen for one of them",
+    "normal": "eskdb of four members; encoding, smoothing and weights are chosen by rows that were "
+    "left out",
+    "best": "the same with up to sixteen",
 }
+# How many members an effort has where that is not said.
+EFFORT_MEMBERS = {"normal": 4, "best": 16}
 DEFAULT_EFFORT = "normal"
 WEIGHT_KINDS = {
     "frequency": "a row of weight w stands for w equal rows; leave-one-out takes one of them out",
@@ -263,9 +266,10 @@ class BoundKeywords(TypedDict, total=False):
         float | None,
         Option(
             "With --bound: the indifference threshold, a difference of information in nats below "
-            "which it does not matter which is chosen.",
+            "which it does not matter which is chosen. Of skdb and eskdb without --bound: a "
+            "difference of losses, for the race.",
             SEARCH,
-            usual="0.005",
+            usual="0.005; of losses 0",
             check=above_zero,
         ),
     ]
@@ -339,9 +343,10 @@ class LearnerKeywords(TypedDict, total=False):
     members: Annotated[
         int | None,
         Option(
-            "eskdb: how many members the ensemble has.",
+            "nb, tan, kdb, eskdb: how many members an ensemble has; cuts, orders and parents are "
+            "drawn for each.",
             LEARNER,
-            usual="8",
+            usual="eskdb: 8; others: 1, no ensemble",
             check=at_least(1, "member"),
         ),
     ]
@@ -526,6 +531,17 @@ class FitKeywords(
             "With a selection: leave out only this many rows in turn.",
             LEARNER,
             check=at_least(1, "row"),
+        ),
+    ]
+    race: Annotated[
+        str | None,
+        Option(
+            "skdb, eskdb: in pass 3 models race over a growing part of many rows: who is surely "
+            "worse than the best is out, who is left is evaluated on all rows (on); or all are "
+            "(off).",
+            LEARNER,
+            usual="on",
+            choices=("on", "off"),
         ),
     ]
     structure_sample: Annotated[

@@ -68,11 +68,11 @@ class FitCommand(FitKeywords, total=False):
     learner: Annotated[
         str | None,
         Option(
-            "nb, tan, kdb, skdb; ande, or the paper's names for it: a1de, a2de, with -s, -w or "
-            "-sw at the end; fan, superparent; the collections fanc, spc, spcr, tc, collection; "
-            "snb; networks: hgc, vfbn1, vfbn2.",
+            "nb, tan, kdb, skdb, eskdb; ande, or the paper's names for it: a1de, a2de, with -s, "
+            "-w or -sw at the end; fan, superparent; the collections fanc, spc, spcr, tc, "
+            "collection; snb; networks: hgc, vfbn1, vfbn2.",
             LEARNER,
-            usual="skdb, stream: a1de; kdb where --k is given",
+            usual="as --effort says, eskdb or skdb; kdb where --k is given; stream: a1de",
             short="-l",
         ),
     ]

@@ -1,7 +1,7 @@
 """Whether a stored model can be one: what its tables hold.
 
 A store is a file that anybody can write. What is read here is read with its type, once, when a
-model is opened; what comes later may rely on it.
+model is opened; what comes later may rely on it. Before a model is stored it is looked at as well.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from sqlbn.errors import (
 )
 from sqlbn.schema import REQUIRED
 from sqlbn.store.condition import HEADERS, check_file, check_whole_blocks, explained, is_busy
-from sqlbn.store.damage import model_label
+from sqlbn.store.damage import check_tables, model_label
 from sqlbn.store.spec import ModelSpec
 from sqlbn.store.sql_objects import (
     HELPERS,
@@ -242,6 +242,7 @@ class StoreFile:
         `instead_of` is the version that the model was made from: where that is no longer the one
         in the file, somebody else has changed it meanwhile.
         """
+        check_tables(workspace)
         session = workspace.session
         columns = workspace.all_columns()  # before the views of other models can be asked, too
         patience = session.limits.store_patience_after

@@ -21,7 +21,7 @@ from sqlbn.engines.sql import identifier, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import SqlbnError, StoreError, opt
 from sqlbn.schema import REQUIRED, declared
-from sqlbn.store.damage import model_label
+from sqlbn.store.damage import check_tables, model_label
 from sqlbn.store.spec import ModelSpec
 from sqlbn.text import is_remote
 
@@ -123,6 +123,7 @@ class StoreFolder:
         say: Say | None = None,
     ) -> None:
         """Write a model as a new version; older ones are removed when it is whole."""
+        check_tables(workspace)
         with self._files() as (files, root):
             model = f"{root}/{quote(name, safe='')}"
             old = _version(files, model)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from sqlbn.data.csv_files import Trained
 from sqlbn.data.no_target import NO_CLASS
 from sqlbn.encoding.categories import with_categories
-from sqlbn.encoding.codebook import BookTables, Codebook
+from sqlbn.encoding.codebook import BookTables, Codebook, by_column
 from sqlbn.encoding.learn_codebooks import class_codebook
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.packing import strides, unpacked_sql
@@ -27,6 +27,7 @@ from sqlbn.errors import (
 )
 from sqlbn.kinds.all_kinds import read_scoring
 from sqlbn.kinds.compiler import Scorer
+from sqlbn.kinds.ensemble.members import read_member_levels
 from sqlbn.kinds.estimates import Smoothing, log_prior, mixed_sql
 from sqlbn.kinds.kind import Readable, Scoring
 from sqlbn.kinds.product.factor_tables import Factor
@@ -39,8 +40,9 @@ class ModelSpec:
     """The parts of a model that are small; counts and factors stay in their tables.
 
     `empty` are the intervals of numeric attributes that no training row is in; `strengths` those
-    of the levels of each attribute (hierarchical smoothing), `level_weights` their exponents where
-    they were fitted, `shifts` what is added to the logarithms of the classes' priors.
+    of the levels of each family of counts (hierarchical smoothing), `level_weights` exponents of
+    each attribute's levels where they were fitted, `shifts` what is added to the logarithms of the
+    classes' priors.
     """
 
     meta: dict[str, str]
@@ -102,9 +104,9 @@ class ModelSpec:
         """
         known = {name.lower(): kind for name, kind in (columns or {}).items()}
         same_type = frozenset(
-            b.name
+            b.column
             for b in self.books
-            if type_group(known.get(b.name.lower(), "")) == type_group(b.sql_type)
+            if type_group(known.get(b.column.lower(), "")) == type_group(b.sql_type)
         )
         return Scorer(
             same_type=same_type,
@@ -149,7 +151,7 @@ class ModelSpec:
         n_values = smoothing.n_values(self.books[position].n_values, self.books[position].missing)
         found = render(
             "score/cpt",
-            mixed=self._mixed(position),
+            mixed=self._mixed(position, table.place),
             axes=axes,
             class_code=unpacked_sql("key", 1, radices[-1]),
             position=table.place,
@@ -159,11 +161,11 @@ class ModelSpec:
         )
         return found if self.has_class else render("score/cpt_without_class", table=found)
 
-    def _mixed(self, position: int) -> list[dict[str, Any]]:
+    def _mixed(self, position: int, place: int) -> list[dict[str, Any]]:
         """Of each level of a table of probabilities the expression, where levels are mixed."""
         book, levels = self.books[position], list[dict[str, Any]]()
         above = ""
-        for level, strength in enumerate((0.0, *self.strengths.get(position, ()))):
+        for level, strength in enumerate((0.0, *self.strengths.get(place, ()))):
             n, t = f"COALESCE(n{level}.n, 0)", f"COALESCE(t{level}.n, 0)"
             estimate = self.smoothing.of(self.smoothing.n_values(book.n_values, book.missing))
             found = mixed_sql(n, t, strength, above) if level else estimate.sql(n, t)
@@ -173,10 +175,11 @@ class ModelSpec:
 
     def trained(self, of_all: bool = False) -> dict[str, Trained]:
         """The types of the columns that prediction looks at, or `of_all`, and of the target."""
-        used = range(len(self.books)) if of_all else self.scorer(None).used
+        used = self.books if of_all else [self.books[v] for v in self.scorer(None).used]
+        needed = {book.column for book in used}
         types = {
-            book.name: Trained(book.sql_type, book.kind == "numeric" and v in used)
-            for v, book in enumerate(self.books)
+            name: Trained(book.sql_type, book.kind == "numeric" and name in needed)
+            for name, book in by_column(self.books).items()
         }
         return {**types, self.target.name: Trained(self.target.sql_type)}
 
@@ -227,10 +230,10 @@ def cpt_columns(
 
 
 def read_spec(workspace: Workspace) -> ModelSpec:
-    """The spec of the model in a workspace's tables; what cannot be one is refused."""
+    """The spec of the stored model in a workspace's tables; what cannot be one is refused."""
     try:
         check_tables(workspace)
-        spec = _read_spec(workspace)
+        spec = made_spec(workspace)
         known = range(len(spec.books))
         for factor in spec.factors:
             if not all(v in known for v in (*factor.variables, *factor.members)):
@@ -242,13 +245,18 @@ def read_spec(workspace: Workspace) -> ModelSpec:
         raise damaged_by(workspace, error) from error
 
 
-def _read_spec(workspace: Workspace) -> ModelSpec:
+def made_spec(workspace: Workspace) -> ModelSpec:
+    """The spec of a model whose tables were written just now, by this program.
+
+    They are checked when they are stored: that takes as long as a small fit.
+    """
     meta = read_meta(workspace)
     if is_later(meta):
         raise StoreError(
             f"the model was written by sqlbn {meta.get('sqlbn')} in format {meta['format']}; "
             f"this program reads up to {FORMAT}: upgrade sqlbn"
         )
+    present = frozenset(workspace.names())  # asked once: that takes longer than to read a table
     classes = workspace.read("classes", "class", "n", "column", order=["code"])
     names = tuple(str(row[0]) for row in classes)
     books, factors, smoothing = (
@@ -256,7 +264,9 @@ def _read_spec(workspace: Workspace) -> ModelSpec:
         _read_factors(workspace),
         Smoothing.of_meta(meta),
     )
-    empty = _read_empty(workspace, books, len(names)) if smoothing.is_neutral else {}
+    empty: dict[int, tuple[int, ...]] = {}
+    if smoothing.is_neutral and "margins" in present:
+        empty = _read_empty(workspace, books, len(names))
     return ModelSpec(
         meta=meta,
         # A network without a class says so by an empty target.
@@ -279,9 +289,11 @@ def _read_spec(workspace: Workspace) -> ModelSpec:
         parents=_read_parents(workspace),
         factors=factors,
         empty=empty,
-        strengths=_read_levels(workspace, "strengths", "strength", books),
-        level_weights=_read_levels(workspace, "weights", "weight", books),
-        shifts=_read_shifts(workspace),
+        strengths=_read_strengths(workspace, books, present),
+        level_weights=(
+            _read_levels(workspace, "weights", "weight", books) if "weights" in present else {}
+        ),
+        shifts=_read_shifts(workspace) if "class_shifts" in present else {},
         scoring=read_scoring(workspace, scored_books(books, smoothing, empty), smoothing),
     )
 
@@ -290,17 +302,23 @@ def _read_levels(
     workspace: Workspace, table: str, column: str, books: Sequence[Codebook]
 ) -> dict[int, tuple[float, ...]]:
     """By attribute what a table says of the levels of its chain."""
-    if table not in workspace.names():
-        return {}
     found: dict[str, list[float]] = {}
     for name, value in workspace.read(table, "attribute", column, order=("attribute", "level")):
         found.setdefault(name, []).append(float(value))
     return {i: tuple(found[b.name]) for i, b in enumerate(books) if b.name in found}
 
 
+def _read_strengths(
+    workspace: Workspace, books: Sequence[Codebook], present: Collection[str]
+) -> dict[int, tuple[float, ...]]:
+    if "member_levels" in present:
+        return read_member_levels(workspace, [book.name for book in books], "strength")
+    if "strengths" in present:
+        return _read_levels(workspace, "strengths", "strength", books)
+    return {}
+
+
 def _read_shifts(workspace: Workspace) -> dict[str, float]:
-    if "class_shifts" not in workspace.names():
-        return {}
     return {str(c): float(s) for c, s in workspace.read("class_shifts", "class", "shift")}
 
 
@@ -310,13 +328,25 @@ def _read_books(workspace: Workspace) -> tuple[Codebook, ...]:
         "cuts", "attribute", "upper", order=("attribute", "code"), where="upper IS NOT NULL"
     ):
         cuts.setdefault(name, []).append(upper)
-    columns = ("attribute", "kind", "n_values", "type", "missing_code")
+    # Early stores have a column for every attribute, of its name.
+    origin = "column" if "column" in workspace.columns("attributes") else "attribute"
+    columns = ("attribute", "kind", "n_values", "type", "missing_code", origin)
     listed = workspace.read("attributes", *columns, order=["position"])
     books = []
-    for name, kind, n_values, sql_type, missing in listed:
+    for name, kind, n_values, sql_type, missing, column in listed:
         # The upper bound of the last interval is infinity, not a cut.
         bounds = tuple(cuts.get(name, [])[:-1])
-        books.append(Codebook(name, plain_type(sql_type), kind, int(n_values), missing, bounds))
+        books.append(
+            Codebook(
+                name,
+                plain_type(sql_type),
+                kind,
+                int(n_values),
+                missing,
+                bounds,
+                read_from=str(column) if column != name else None,
+            )
+        )
     return tuple(with_categories(workspace, books))
 
 
@@ -325,7 +355,7 @@ def _read_empty(
 ) -> dict[int, tuple[int, ...]]:
     """The intervals without rows: so after rows were taken out, or with another model's cuts."""
     numeric = [i for i, book in enumerate(books) if book.cuts]
-    if not numeric or "margins" not in workspace.names():
+    if not numeric:
         return {}
     seen: dict[int, set[int]] = {i: set() for i in numeric}
     positions = ", ".join(map(str, numeric))

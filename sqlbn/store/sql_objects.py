@@ -12,25 +12,27 @@ from __future__ import annotations
 import uuid
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from sqlbn.data.csv_files import types_sql
-from sqlbn.encoding.codebook import BookTables, is_never_boolean
+from sqlbn.encoding.codebook import BookTables, by_column, is_never_boolean
 from sqlbn.engines.attached_file import AttachedFile
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.relations import ROW
-from sqlbn.engines.sql import identifier, literal, render
+from sqlbn.engines.sql import identifier, literal, relation_sql, render
 from sqlbn.engines.value_types import type_group
 from sqlbn.errors import SqlbnWarning
 from sqlbn.kinds.compiler import Scorer, prediction_sql
 from sqlbn.kinds.kind import Readable
+from sqlbn.kinds.product.long_form import joins_left, long_table_sql, suits_long_form
 from sqlbn.schema import PREDICT, PREDICTING, TABLES, Table, columns_sql, declared
 from sqlbn.store.spec import ModelSpec, cpt_columns
 
 # What the schema of a model's own tables is called besides: those that only programs read.
 HELPERS = "__tables"
 _HELPERS = {table.name for table in TABLES if table.helper}
-_CATEGORIES, _CLASSES = "predict_categories", "predict_classes"
+_CATEGORIES, _CLASSES, _LONG = "predict_categories", "predict_classes", "predict_long"
 _MARKER = "predict_marker_"
 _CSV = r"\.(csv|tsv|txt)(\.gz|\.zst)?''?\]?$"
 _PARQUET = r"\.(parquet|parq|pq)''?\]?$"
@@ -72,11 +74,11 @@ def write_face(file: AttachedFile, name: str, spec: ModelSpec, columns: Columns)
     with file.used(name):
         for view, table in views.items():
             file.create_view(name, view, spec.cpt_sql(table, None))
-    derived = _write_predict(file, name, spec) if spec.has_class else ()
+    derived = _write_predict(file, name, spec) if spec.has_class else {}
     described: Columns = {
         **{view: _view_columns(spec, table) for view, table in views.items()},
         **columns,
-        **{made: _declared_columns(made) for made in derived},
+        **derived,
     }
     _write_comments(file, name, described, spec.has_class)
 
@@ -91,8 +93,8 @@ def _declared_columns(table: str) -> list[str]:
     return [column.name for column in found.columns] if found is not None else []
 
 
-def _write_predict(file: AttachedFile, name: str, spec: ModelSpec) -> list[str]:
-    """The macro, and the tables that only it needs: their names."""
+def _write_predict(file: AttachedFile, name: str, spec: ModelSpec) -> Columns:
+    """The macro, and the tables that only it needs: their names and columns."""
     helpers = helper_schema(name)
     mark = uuid.uuid4().hex
     prefix = f"__sqlbn_{mark}_tables"
@@ -108,15 +110,21 @@ def _write_predict(file: AttachedFile, name: str, spec: ModelSpec) -> list[str]:
         file.copy(helpers, _CLASSES, f"({items})")
         made.append(_CLASSES)
     marker = f"{_MARKER}{mark}"
+    made.append(marker)
     file.create(helpers, marker, columns_sql(marker, "", {}))
-    limits = file.session.limits
+    limits, columns = file.session.limits, {table: _declared_columns(table) for table in made}
     refused = too_large_for_sql(spec, name, limits)
     if refused:
         warnings.warn(f"no macro `predict`: {refused}", SqlbnWarning, stacklevel=2)
         file.session.run("store/refusing_macro", macro=file.name(name, "predict"), refused=refused)
-    else:
-        file.session.execute(_macro(file.name(name, "predict"), scorer, name, mark, limits))
-    return [*made, marker]
+        return columns
+    if suits_long_form(scorer, limits):
+        factors = replace(scorer, prefix=file.name(helpers))
+        file.copy(helpers, _LONG, f"({long_table_sql(factors)})")
+        scorer = replace(scorer, long=relation_sql(prefix, _LONG))
+        columns[_LONG] = ["key", *(f"l_{j}" for j in range(len(spec.class_names)))]
+    file.session.execute(_macro(file.name(name, "predict"), scorer, name, mark, limits))
+    return columns
 
 
 # -- comments ----------------------------------------------------------------------------------
@@ -160,24 +168,25 @@ def too_large_for_sql(spec: ModelSpec, name: str, limits: Limits) -> str | None:
     if not spec.has_class:
         return None
     scorer = spec.scorer(None)
-    joins, n = len(scorer.factors), len(scorer.class_names)
+    joins, n = joins_left(scorer, limits), len(scorer.class_names)
     small = joins <= limits.macro_joins and joins * n <= limits.macro_lookups
     if small or not scorer.scoring.joins_factors:
         return None
     return (
-        f"the model {name!r} is too large for one query ({len(scorer.used):,} columns, {n:,} "
-        "classes): score with `sqlbn predict`, which takes several"
+        f"the model {name!r} is too large for one query ({joins:,} tables to look up, "
+        f"{n:,} classes): score with `sqlbn predict`, which takes several"
     )
 
 
 def _macro(macro: str, scorer: Scorer, name: str, mark: str, limits: Limits) -> str:
     """The statement that makes `predict` of a scorer whose tables have the prefix of a mark."""
     books = [scorer.books[v] for v in scorer.used]
-    columns = [book.name for book in books]
-    texts = [book.name for book in books if is_never_boolean(book)]
+    columns = list(dict.fromkeys(book.column for book in books))
+    texts = [book.column for book in books if is_never_boolean(book)]
     rows = f"__sqlbn_{mark}_rows"
     scored = prediction_sql(scorer, _numbered(rows, name, columns, texts), limits)
-    types = {b.name: _csv_type(b.sql_type, b.kind == "numeric") for b in books}
+    held = {name: book for name, book in by_column(scorer.books).items() if name in columns}
+    types = {name: _csv_type(b.sql_type, b.kind == "numeric") for name, b in held.items()}
     forced = types_sql({column: type_ for column, type_ in types.items() if type_ is not None})
     return render(
         "store/predict_macro",

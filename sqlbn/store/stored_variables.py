@@ -17,12 +17,13 @@ from sqlbn.engines.workspace import Workspace
 def variables_of(
     workspace: Workspace, books: Sequence[Codebook], n_classes: int, elementary: Mapping[str, int]
 ) -> list[ColumnInformation]:
-    """What the attributes say about the class one by one, by the workspace's margins."""
+    """What the columns say about the class one by one, by the workspace's margins."""
     counts = _single_margins(workspace, len(books), n_classes)
     numbers = category_numbers(workspace)
     return [
         variable_of(b, counts[i], numbers.get(b.name, (0, 0))[0], elementary.get(b.name))
         for i, b in enumerate(books)
+        if b.read_from is None
     ]
 
 

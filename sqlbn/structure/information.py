@@ -84,19 +84,22 @@ def information(sums: Mapping[Family, float], d: int, total: float) -> Informati
     alone = np.array([sums[(i,)] for i in range(d)])
     of_class = sums[(d,)]
     mi = (with_class - alone - of_class + total * math.log(total)) / total
-    if d > 1 and (0, 1, d) not in sums:
+    pairs = [pair for pair in pair_families(d) if pair in sums]
+    if d > 1 and not pairs:
         return Information(_nonnegative(mi), None)
-    joint = np.zeros((d, d))
-    for i, j, y in pair_families(d):
+    counted, joint = np.zeros((d, d), bool), np.zeros((d, d))
+    for i, j, y in pairs:
         joint[i, j] = joint[j, i] = sums[(i, j, y)]
+        counted[i, j] = counted[j, i] = True
     # The two sums are added first: i and j then give the same bits in either order.
     cmi = (joint + of_class - (with_class[:, None] + with_class[None, :])) / total
-    np.fill_diagonal(cmi, 0.0)
+    # Members of an ensemble have attributes of their own: pairs of others are not counted.
+    cmi[~counted] = 0.0
     bare = np.zeros((d, d))
-    pairs = bare_pair_families(d)
-    if not all(pair in sums for pair in pairs):
+    bare_pairs = bare_pair_families(d)
+    if not all(pair in sums for pair in bare_pairs):
         return Information(_nonnegative(mi), _nonnegative(cmi))
-    for i, j in pairs:
+    for i, j in bare_pairs:
         bare[i, j] = bare[j, i] = sums[(i, j)]
     beyond = (joint + alone[None, :] - (bare + with_class[None, :])) / total
     np.fill_diagonal(beyond, 0.0)

@@ -143,10 +143,27 @@ class Shape:
             weights.append(known)
         return replace(self, weights=tuple(weights), shifts=other.shifts)
 
+    @property
+    def depth(self) -> int:
+        """The most parents that an attribute has."""
+        return max(map(len, self.structure.parents), default=0)
+
+    def up_to(self, depth: int) -> Shape:
+        """The same with no more than so many parents, the first ones."""
+        parents = tuple(p[:depth] for p in self.structure.parents)
+        return replace(self, structure=Structure(self.structure.order, parents))
+
+    def evenly_weighted(self, weight: float | None) -> Shape:
+        """The deepest level of every chain with one weight; None: without weights."""
+        if weight is None:
+            return replace(self, weights=None)
+        weights = tuple((*(0.0,) * len(p), weight) for p in self.structure.parents)
+        return replace(self, weights=weights)
+
     @staticmethod
     def whole(structure: Structure) -> Shape:
         """All attributes with all their parents."""
-        return Shape(structure, tuple(range(len(structure.order))))
+        return Shape(structure, tuple(sorted(structure.order)))
 
     @staticmethod
     def selective(structure: Structure, k: int | None, n_attributes: int) -> Shape:

@@ -18,7 +18,7 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.relations import Encoded
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import NoRowsError, OptionError, SourceError, StoreError, opt
-from sqlbn.kinds.kind import WEIGHTS_STAY, Added
+from sqlbn.kinds.kind import Added, weights_stay
 from sqlbn.store.history import (
     FILES,
     HISTORY,
@@ -34,7 +34,7 @@ from sqlbn.store.history import (
     write_history,
 )
 from sqlbn.store.meta import program_meta, write_meta
-from sqlbn.store.spec import ModelSpec, read_spec
+from sqlbn.store.spec import ModelSpec, made_spec
 from sqlbn.store.stored_variables import variables_of, write_variables
 from sqlbn.structure.shape import information_for
 from sqlbn.updates.joined_codebooks import (
@@ -96,7 +96,7 @@ def update(
     refit_weights: bool = False,
 ) -> Changed:
     """The model with the rows of a source added; `refit_weights`: fitted again, by these rows."""
-    if refit_weights and not model.spec.level_weights:
+    if refit_weights and not model.spec.shifts:
         raise OptionError(
             f"{opt('refit_weights', True)}: the model has no weights; fit it with {opt('weights')}"
         )
@@ -116,6 +116,8 @@ def update(
             ]
             total = model.rows + prepared.training.rows
             at_hand = encoded if refit_weights else None
+            if at_hand is not None:
+                _check_enough(at_hand, prepared, joined, total, progress)
             built = _rebuild(new, model, joined, parts, total, progress, at_hand)
         finally:
             discard(new.session, encoded)
@@ -234,7 +236,7 @@ def _changed(
                 **built.meta,
             ),
         )
-        spec = read_spec(new)
+        spec = made_spec(new)
     except BaseException:
         new.drop()
         raise
@@ -307,6 +309,29 @@ def _encode_with(prepared: Prepared, books: Books, progress: Progress) -> Encode
     return encode_rows(books.workspace.session, known, progress)
 
 
+def _check_enough(
+    at_hand: Encoded, prepared: Prepared, joined: Joined, total: int, progress: Progress
+) -> None:
+    """An error where rows at hand are too few to fit weights by; a word where others are many."""
+    least, n_classes = at_hand.limits.choice_rows, len(joined.class_counts)
+    what = opt("refit_weights", True)
+    if at_hand.rows < least:
+        raise OptionError(
+            f"{what}: {at_hand.rows:,} rows are too few to fit weights by, {least} are the least; "
+            "without it the weights stay as they are"
+        )
+    if len(prepared.class_counts) < n_classes:
+        raise OptionError(
+            f"{what}: the rows have {len(prepared.class_counts)} of the {n_classes} classes; "
+            "weights are fitted by rows of all of them"
+        )
+    if at_hand.rows < total / 2:
+        progress.note(
+            f"weights are fitted by the {at_hand.rows:,} rows at hand, not by the {total:,} that "
+            "are counted: evaluate the model before and after"
+        )
+
+
 def _rebuild(
     new: Workspace,
     model: StoredModel,
@@ -333,7 +358,7 @@ def _rebuild(
         covered = partial(_are_covered, parts)
         found = kind.rederive(outline, info, covered)
         if at_hand is not None:
-            found = replace(found, notes=tuple(n for n in found.notes if n != WEIGHTS_STAY))
+            found = replace(found, notes=tuple(n for n in found.notes if n != weights_stay()))
     _check_fillable(parts, kind.sets(found.shape))
     with progress.stage("parameters", "adding up families", rows):
         counts = kind.empty_counts(new, encoded, found.shape)

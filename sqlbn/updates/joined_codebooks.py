@@ -263,7 +263,7 @@ def joined_numeric(one: Books, other: Books) -> dict[int, Codebook]:
         if a.kind == "numeric":
             present = _has_intervals(a) or _has_intervals(b)
             missing = a.missing is not None or b.missing is not None
-            found[i] = numeric_book(a.name, a.sql_type, a.cuts, present, missing)
+            found[i] = numeric_book(a.name, a.sql_type, a.cuts, present, missing, a.read_from)
     return found
 
 
@@ -275,7 +275,9 @@ def remaining_numeric(one: Books, totals: Mapping[int, Array]) -> dict[int, Code
             missing = book.missing is not None and totals[i][book.missing] > 0
             intervals = totals[i][: book.n_values - (book.missing is not None)]
             present = bool((intervals > 0).any())
-            found[i] = numeric_book(book.name, book.sql_type, book.cuts, present, missing)
+            found[i] = numeric_book(
+                book.name, book.sql_type, book.cuts, present, missing, book.read_from
+            )
     return found
 
 

@@ -97,6 +97,8 @@ def frames(train: pa.Table, test: pa.Table, target: str, most: float) -> tuple[A
     columns: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     for i, name in enumerate(n for n in train.column_names if n != target):
         parts = [_plain(table[name]) for table in (train, test)]
+        if parts[0].null_count == len(parts[0]):
+            continue  # HGB fails on a column without a value
         if pa.types.is_floating(parts[0].type):
             values = [part.to_numpy() for part in parts]
         else:

@@ -57,7 +57,7 @@ def live(case: Case, seed: int) -> None:
                 same_tables(model, again)
 
 
-@examples(12)
+@examples(12, 6)
 @given(cases(), st.integers(0, 2**32), st.sampled_from(("mdl", "modl", "modl")))
 def test_any_changes_give_the_model_of_the_rows_that_are_left(
     case: Case, seed: int, how: str
@@ -65,7 +65,7 @@ def test_any_changes_give_the_model_of_the_rows_that_are_left(
     live(supervised(case, how, {"learner": "kdb", "k": 1}), seed)
 
 
-@examples(10)
+@examples(10, 5)
 @given(cases(), st.integers(0, 2**32), st.sampled_from((1, 30)))
 def test_also_where_tables_are_large(case: Case, seed: int, limit: int) -> None:
     with as_if_large(limit):
@@ -76,7 +76,7 @@ def test_also_where_tables_are_large(case: Case, seed: int, limit: int) -> None:
     "learner", [{"learner": "a1de"}, {"learner": "skdb", "kmax": 1}, {"learner": "fanc"}]
 )
 def test_every_way_of_learning_lives(learner: dict[str, Any]) -> None:
-    @examples(5)
+    @examples(5, 2)
     @given(cases(), st.integers(0, 2**32))
     def check(case: Case, seed: int) -> None:
         live(supervised(case, "modl", learner), seed)
@@ -84,7 +84,7 @@ def test_every_way_of_learning_lives(learner: dict[str, Any]) -> None:
     check()
 
 
-@examples(12)
+@examples(12, 6)
 @given(cases(), st.integers(0, 2**32))
 def test_merged_models_are_the_model_of_all_rows(case: Case, seed: int) -> None:
     case = supervised(case, "modl", {"learner": "kdb", "k": 1})

@@ -23,7 +23,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 HUGE = 10**30
 LARGE = 2**63 - 1
 WHOLE = {
-    "fit": ["k", "kmax", "bins", "seed", "loocv-sample", "structure-sample"],
+    "fit": ["k", "kmax", "seed"],
+    "fit --effort quick": ["bins", "loocv-sample", "structure-sample"],
     "fit -l ande": ["n", "attributes"],
     "fit -l a1de-s": ["min-count"],
     "fit -l fanc": ["parents-from-first"],

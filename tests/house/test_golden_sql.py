@@ -552,6 +552,55 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "joins": ['LEFT JOIN categories AS d0 ON d0.value = i."colour"'],
         },
     ),
+    "numbers of two columns of weighted rows": (
+        "encode/numbers",
+        {
+            "columns": [
+                {"value": 'TRY_CAST("size" AS DOUBLE)', "alias": "v0"},
+                {"value": 'TRY_CAST("two words" AS DOUBLE)', "alias": "v1"},
+            ],
+            "weight": '"w"',
+            "relation": "fruit",
+            "where": 'WHERE ("spots" > 1)',
+        },
+    ),
+    "values of two columns": (
+        "encode/values",
+        {
+            "values": [
+                {"sql": 'TRY_CAST(i."size" AS DOUBLE)', "alias": "__sqlbn_v0"},
+                {"sql": 'TRY_CAST(i."colour" AS VARCHAR)', "alias": "__sqlbn_v1"},
+            ],
+            "relation": "fruit",
+        },
+    ),
+    "three factors in one table, two classes, and the key of a chain": (
+        "score/long",
+        {
+            "names": NAMES,
+            "row": "__sqlbn_source_row",
+            "coded": "SELECT * FROM coded",
+            "kept": "* EXCLUDE (__sqlbn_c0, __sqlbn_c1)",
+            "others": [{"sql": "(__sqlbn_c0::UINTEGER)*4+__sqlbn_c1", "alias": "__sqlbn_k3"}],
+            "keys": [
+                "0::UINTEGER + __sqlbn_c0::UINTEGER",
+                "3::UINTEGER + __sqlbn_c1::UINTEGER",
+            ],
+            "table": '"model"."predict_long"',
+            "sums": ["-0.5e0 + sum(t.l_0)", "-0.9e0 + sum(t.l_1)"],
+        },
+    ),
+    "two factors in one table": (
+        "store/long_table",
+        {
+            "key_type": "UINTEGER",
+            "factors": [
+                {"start": 0, "table": '"m__tables"."predict_factor_0"'},
+                {"start": 12, "table": '"m__tables"."predict_factor_2"'},
+            ],
+            "classes": range(2),
+        },
+    ),
     "one key and the scores to start from": (
         "score/keys",
         {
@@ -572,6 +621,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "weights": [f"exp(__sqlbn_s{j} - __sqlbn_top)" for j in range(2)],
             "top": TOP,
             "scored": SCORED,
+            "fence": "OFFSET 0",
         },
     ),
     "the geometric mean of three members, two classes": (
@@ -867,6 +917,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "count/stored_counts",
         {"counts": '"model"."counts"', "positions": []},
     ),
+    "counts of two attributes stay as they are": (
+        "count/kept_counts",
+        {"counts": '"model"."counts_deep"', "positions": [3, 4]},
+    ),
     "seen cells of a set": (
         "count/seen_cells",
         {"counts": '"model"."counts"', "position": 3, "n_classes": 2},
@@ -879,9 +933,14 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "count/moved_counts",
         {"counts": '"model"."counts"', "places": '"model"."counts_moved"'},
     ),
-    "rows of an attribute": (
+    "rows of attributes": (
         "encode/named_rows",
-        {"attribute": "it's", "rows": "SELECT 0 AS code, 'red' AS value, 3 AS n"},
+        {
+            "named": [
+                ("it's", "SELECT 0 AS code, 'red' AS value, 3 AS n"),
+                ("size", "SELECT 0 AS code, '1' AS value, 3 AS n"),
+            ]
+        },
     ),
     "how many categories attributes have": (
         "encode/category_numbers",

@@ -21,9 +21,11 @@ REASONS = {
         exporting/targets._LEAST_EXPONENT
         kinds/average/average_query._LEAST_SUM kinds/average/average_query._LEVEL_STEP
         kinds/average/average_query._STEP kinds/losses.LEAST_PROBABILITY kinds/losses.TIE
-        kinds/product/attribute_weights._MOST kinds/product/level_weights._CLOSE
-        kinds/product/level_weights._DECIMALS kinds/product/level_weights._STEPS
-        kinds/product/seen_chain._DIGITS kinds/product/seen_chain._HALVINGS
+        kinds/product/attribute_weights._MOST kinds/product/level_weights._GAIN
+        kinds/product/level_weights._DECIMALS kinds/product/level_weights._REMEMBERED
+        kinds/product/level_weights._SHORTEST kinds/product/level_weights._STEPS
+        kinds/product/level_weights._WORTH
+        kinds/product/seen_chain._CLOSE kinds/product/seen_chain._DIGITS
         networks/network.ROUNDING networks/network._EXACT
         networks/stored_networks._ROUNDING search/contest.UNSEEN_FACTOR
         search/hill_climbing._LEAST_GAIN structure/information.DECIMALS

@@ -38,14 +38,20 @@ CASES: dict[str, dict[str, Any]] = {
     "subsumption": {"learner": "a1de", "subsumption": True, "min_count": 2},
     "a2de selected": {"learner": "a2de", "select": "attributes"},
     "weighted": {"learner": "skdb", "weight": "w"},
+    "raced": {
+        "learner": "skdb",
+        "limits": Limits(race_rows=50, loo_few_estimates=0, inline_categories=20),
+    },
     "weighted average": {"learner": "a1de", "weight": "w"},
     "mixed": {"learner": "skdb", "smoothing": "auto", "weights": "levels"},
     "normal": {"effort": "normal", "encodings": ["ef:2", "ef:3"]},
+    "members": {"learner": "eskdb", "members": 8, "kmax": 1, "weights": "auto"},
     "mixed levels": {"learner": "kdb", "smoothing": "hierarchical", "weights": "auto"},
     "auto": {"learner": "kdb", "discretise": "auto", "encodings": ["ef:2", "ef:3"]},
     "modl": {"learner": "nb", "discretise": "modl", "keep": PLAIN},
     "bound": {"learner": "kdb", "bound": "hoeffding"},
     "many values": {"learner": "nb", "columns": ["name"], "categorical": ["name"]},
+    "many tables": {"learner": "nb", "limits": Limits(long_factors=0)},
     "many classes": {"learner": "nb", "target": "name", "columns": ["colour"]},
     "sparse average": {"learner": "a2de", "columns": ["name", *PLAIN], "categorical": ["name"]},
     "wide keys": {"learner": "kdb", "k": 4, "backoff": "parents", "bins": 60},
@@ -80,7 +86,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     for name, given in CASES.items():
         target = given.get("target", "kind")
         options = {**given, "columns": given.get("columns", PLAIN), "target": target}
-        options |= {"limits": Limits(inline_categories=20)}
+        options = {"limits": Limits(inline_categories=20), **options}
         with sqlbn.fit(data, **options) as model:
             model.save(folder / "models.duckdb", name)
     sqlbn.update(folder / "models.duckdb", "weighted", data.slice(0, 20))

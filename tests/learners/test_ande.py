@@ -38,7 +38,7 @@ import sqlbn
 # ---- sqlbn is the reference
 
 
-@examples(30)
+@examples(30, 15)
 @given(andes())
 def test_model_predictions_and_losses_are_those_of_the_reference(case: Case) -> None:
     assume(rounds_the_same(refer(case)))

@@ -65,7 +65,7 @@ def same_selection(case: Case, wanted: dict[str, reference.Surface], ref: Ande) 
         same_scores(model, chosen, case)
 
 
-@examples(16)
+@examples(16, 8)
 @given(andes(selecting=True))
 def test_leave_one_out_is_that_of_retraining(case: Case) -> None:
     ref = refer(case)

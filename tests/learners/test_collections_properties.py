@@ -46,37 +46,37 @@ def same_if_clear(case: Case) -> None:
     same(case, ref)
 
 
-@examples(24)
+@examples(24, 12)
 @given(collections(SINGLE))
 def test_single_networks_are_those_of_the_reference(case: Case) -> None:
     same_if_clear(case)
 
 
-@examples(24)
+@examples(24, 12)
 @given(collections(("fanc", "spc", "tc")))
 def test_architectures_are_those_of_the_reference(case: Case) -> None:
     same_if_clear(case)
 
 
-@examples(15)
+@examples(15, 8)
 @given(collections(("spcr",)))
 def test_the_super_parent_that_training_rows_like_best(case: Case) -> None:
     same_if_clear(case)
 
 
-@examples(24)
+@examples(24, 12)
 @given(collections(("collection",)))
 def test_given_parent_sets_are_those_of_the_reference(case: Case) -> None:
     same_if_clear(case)
 
 
-@examples(24)
+@examples(24, 12)
 @given(collections(EARLIER))
 def test_estimates_of_earlier_learners_are_those_of_the_reference(case: Case) -> None:
     same_if_clear(case)
 
 
-@examples(24)
+@examples(24, 12)
 @given(collections((*LEARNERS, *EARLIER)), st.sampled_from((1, 30, 200)))
 def test_the_ways_of_large_tables_give_the_reference_too(case: Case, limit: int) -> None:
     ref = refer(case)
@@ -251,7 +251,7 @@ def as_sets(case: Case) -> dict[str, Any]:
     return {"learner": "collection", "parents": sets, **dict.fromkeys(mine)}
 
 
-@examples(12)
+@examples(12, 6)
 @given(collections((*ARCHITECTURES, *SINGLE)))
 def test_every_learner_is_a_collection_of_its_sets(case: Case) -> None:
     ref = refer(case)
@@ -362,20 +362,20 @@ def test_what_makes_no_sense_is_refused_in_a_line_that_names_it(
 # ---- sqlbn is itself
 
 
-@examples(12)
+@examples(12, 6)
 @given(collections((*LEARNERS, *EARLIER)))
 def test_threads_do_not_change_the_model(case: Case) -> None:
     same_model(learn(case, threads=1), learn(case, threads=2), case)
 
 
-@examples(12)
+@examples(12, 6)
 @given(collections((*LEARNERS, *EARLIER)), st.integers(0, 2**32))
 def test_order_of_rows_does_not_change_the_model(case: Case, seed: int) -> None:
     mixed = random.Random(seed).sample(case.train, len(case.train))
     same_model(learn(case), learn(replace(case, train=mixed)), case)
 
 
-@examples(12)
+@examples(12, 6)
 @given(collections((*LEARNERS, *EARLIER), always_whole_weights=True))
 def test_whole_weights_are_repeated_rows(case: Case) -> None:
     plain = {name: value for name, value in case.options.items() if name != "weight"}

@@ -26,7 +26,7 @@ WIDE_TOLERANCE = 1e-9
 # ---- random tables with a selection to make
 
 
-@examples(70)
+@examples(70, 25)
 @given(selections())
 def test_every_cell_is_that_of_retraining(case: Case) -> None:
     same_surface(case)
@@ -55,7 +55,7 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-@examples(80)
+@examples(80, 25)
 @given(selections(), st.sampled_from(sorted(WAYS)), st.sampled_from((None, 1, 30)))
 def test_every_cell_by_other_ways(case: Case, way: str, large: int | None) -> None:
     with ExitStack() as stack:

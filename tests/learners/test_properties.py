@@ -43,14 +43,14 @@ def same(case: Case) -> None:
         same_losses(model, ref, case)
 
 
-@examples(150)
+@examples(150, 60)
 @given(cases())
 def test_model_predictions_and_losses_are_those_of_the_reference(case: Case) -> None:
     assume(rounds_the_same(refer(case)))
     same(case)
 
 
-@examples(70)
+@examples(70, 35)
 @given(cases(), st.sampled_from((1, 30, 200)))
 def test_the_ways_of_large_tables_give_the_reference_too(case: Case, limit: int) -> None:
     assume(rounds_the_same(refer(case)))
@@ -86,20 +86,20 @@ def test_rows_without_weight_are_not_evaluated() -> None:
 # ---- sqlbn is itself
 
 
-@examples(30)
+@examples(30, 15)
 @given(cases())
 def test_threads_do_not_change_the_model(case: Case) -> None:
     same_model(learn(case, threads=1), learn(case, threads=2), case)
 
 
-@examples(30)
+@examples(30, 15)
 @given(cases(), st.integers(0, 2**32))
 def test_order_of_rows_does_not_change_the_model(case: Case, seed: int) -> None:
     mixed = random.Random(seed).sample(case.train, len(case.train))
     same_model(learn(case), learn(replace(case, train=mixed)), case)
 
 
-@examples(30)
+@examples(30, 15)
 @given(cases(always_whole_weights=True))
 def test_whole_weights_are_repeated_rows(case: Case) -> None:
     plain = {name: value for name, value in case.options.items() if name != "weight"}

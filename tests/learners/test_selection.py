@@ -86,7 +86,7 @@ def restricted(case: Case, names: list[str], k: int) -> Case:
     )
 
 
-@examples(70)
+@examples(70, 25)
 @given(selections())
 def test_choice_and_model_are_those_of_the_reference(case: Case) -> None:
     ref = kdb_reference(case)

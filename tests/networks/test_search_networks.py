@@ -108,7 +108,7 @@ def varies(column: pa.ChunkedArray) -> bool:
     return len({None if v != v else v for v in column.to_pylist()}) > 1
 
 
-@examples(24)
+@examples(24, 10)
 @given(st.integers(0, 2**64), st.sampled_from(METHODS), st.booleans())
 def test_networks_of_hostile_tables(seed: int, method: str, has_class: bool) -> None:
     rng = random.Random(seed)

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 import typer
-from conftest import Run
+from conftest import Demo, Run
 
 import sqlbn
 from sqlbn.cli.main import app
@@ -69,20 +69,20 @@ def test_every_command_and_option_has_help(name: str) -> None:
 
 
 @pytest.mark.parametrize("words", [[], ["sql"], ["network"]])
-def test_no_words_show_help(run: Run, words: list[str]) -> None:
-    done = run(*words)
+def test_no_words_show_help(program: Run, words: list[str]) -> None:
+    done = program(*words)
     assert "Usage:" in done.stdout + done.stderr
 
 
-def test_version(run: Run) -> None:
-    assert run("--version").stdout == f"sqlbn {sqlbn.__version__}\n"
+def test_version(program: Run) -> None:
+    assert program("--version").stdout == f"sqlbn {sqlbn.__version__}\n"
 
 
 @pytest.mark.parametrize(
     "words", [["fit"], ["fit", "x.parquet"], ["nonsense"], ["fit", "x", "-t", "y", "--k", "two"]]
 )
-def test_wrong_usage_exits_with_2(run: Run, words: list[str]) -> None:
-    done = run(*words)
+def test_wrong_usage_exits_with_2(program: Run, words: list[str]) -> None:
+    done = program(*words)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
@@ -90,30 +90,32 @@ def test_wrong_usage_exits_with_2(run: Run, words: list[str]) -> None:
 # -- the road ---------------------------------------------------------------------------------
 
 
-def test_fit_predict_show_and_drop(run: Run, fruit_file: str, tmp_path: Path) -> None:
-    done = run("fit", fruit_file, "--target", "kind", "--k", 1, "--name", "fruit")
+def test_fit_predict_show_and_drop(program: Run, fruit_file: str, tmp_path: Path) -> None:
+    done = program("fit", fruit_file, "--target", "kind", "--k", 1, "--name", "fruit")
     assert done.returncode == 0, done.stderr
     assert "Stored as 'fruit' in models.duckdb" in done.stdout
     assert "pass 1: counting for structure" in done.stderr
 
-    assert "fruit  kdb" in run("models").stdout
-    assert "kdb (k 1, bins 5) of 'kind'" in run("show", "fruit").stdout
-    assert run("show", "fruit", "--cpt", "colour").stdout.splitlines()[0].startswith("colour")
+    assert "fruit  kdb" in program("models").stdout
+    assert "kdb (k 1, bins 5) of 'kind'" in program("show", "fruit").stdout
+    assert program("show", "fruit", "--cpt", "colour").stdout.splitlines()[0].startswith("colour")
 
-    done = run("predict", "fruit", fruit_file, "--out", "scored.parquet")
+    done = program("predict", "fruit", fruit_file, "--out", "scored.parquet")
     assert done.stdout == "300 rows scored into scored.parquet\n"
     with sqlbn.load(tmp_path / "models.duckdb", "fruit") as model:
         wanted = model.predict(fruit_file).to_pylist()
     assert repr(pq.read_table(tmp_path / "scored.parquet").to_pylist()) == repr(wanted)
 
-    assert run("drop", "fruit").stdout == "dropped 'fruit' from models.duckdb\n"
-    done = run("show", "fruit")
+    assert program("drop", "fruit").stdout == "dropped 'fruit' from models.duckdb\n"
+    done = program("show", "fruit")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "sqlbn: 'models.duckdb' has no model 'fruit'; it holds no model\n"
 
 
-def test_predict_prints_csv(run: Run, store_of_fruit: Path, fruit_file: str) -> None:
-    done = run("predict", "fruit", fruit_file, "--store", store_of_fruit, "--where", "spots = 1")
+def test_predict_prints_csv(program: Run, store_of_fruit: Path, fruit_file: str) -> None:
+    done = program(
+        "predict", "fruit", fruit_file, "--store", store_of_fruit, "--where", "spots = 1"
+    )
     lines = done.stdout.splitlines()
     assert lines[0] == "colour,spots,ripe,weight,width,kind,prediction,p_apple,p_pear,p_plum"
     wanted = duckdb.sql(f"SELECT count(*) FROM '{fruit_file}' WHERE spots = 1").fetchall()
@@ -134,50 +136,55 @@ def test_predict_into_a_closed_pipe_is_no_traceback(
     assert "Traceback" not in done.stderr
 
 
-def test_evaluate(run: Run, fruit_file: str, tmp_path: Path) -> None:
-    done = run("evaluate", fruit_file, "--target", "kind", "--folds", 3, "--learner", "nb")
+def test_evaluate(program: Run, fruit_file: str, tmp_path: Path) -> None:
+    done = program("evaluate", fruit_file, "--target", "kind", "--folds", 3, "--learner", "nb")
     assert done.returncode == 0, done.stderr
     assert "fold 3" in done.stdout
     assert "true \\ predicted" in done.stdout
     assert not (tmp_path / "models.duckdb").exists()
-    done = run("evaluate", fruit_file, "-t", "kind", "--test", fruit_file, "--json", "-q")
+    done = program(
+        "evaluate", fruit_file, "-t", "kind", "--test", fruit_file, "--kmax", 1, "--json", "-q"
+    )
     found = json.loads(done.stdout)
     assert (found["rows"], found["folds"]) == (300, [])
 
 
 def test_sql_prints_statements_that_run(
-    run: Run, store_of_fruit: Path, fruit_file: str, tmp_path: Path
+    program: Run, store_of_fruit: Path, fruit_file: str, tmp_path: Path
 ) -> None:
-    done = run("sql", "fit", fruit_file, "--target", "kind", "--learner", "nb")
+    done = program("sql", "fit", fruit_file, "--target", "kind", "--learner", "nb")
     assert done.returncode == 0, done.stderr
     assert "-- encode" in done.stdout
     assert len(duckdb.extract_statements(done.stdout)) > 5
     assert not (tmp_path / "models.duckdb").exists()
-    done = run("sql", "predict", "fruit", fruit_file, "--store", store_of_fruit)
+    done = program("sql", "predict", "fruit", fruit_file, "--store", store_of_fruit)
     with duckdb.connect(str(store_of_fruit), read_only=True) as con:
         con.execute("USE fruit")
         assert len(con.execute(done.stdout).fetchall()) == 300
 
 
-def test_demo(run: Run, tmp_path: Path) -> None:
-    done = run("demo", "--quiet")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "accuracy" in done.stdout
-    assert [p.name for p in tmp_path.iterdir()] == ["sqlbn-demo.duckdb"]
+def test_demo(demo: Demo) -> None:
+    assert "accuracy" in demo.printed
+    assert [p.name for p in demo.folder.iterdir()] == [demo.store.name] == ["sqlbn-demo.duckdb"]
+    announced = next(line for line in demo.printed.splitlines() if line.startswith("$ sqlbn fit"))
+    words = [w if not w.endswith("adult.parquet") else demo.fit[1] for w in announced.split()]
+    assert demo.is_its_fit(words[2:])
 
 
 # -- for programs -----------------------------------------------------------------------------
 
 
-def test_json_parses(run: Run, store_of_fruit: Path, fruit_file: str) -> None:
+def test_json_parses(program: Run, store_of_fruit: Path, fruit_file: str) -> None:
     store = ["--store", store_of_fruit]
     answers = [
-        run("fit", fruit_file, "--target", "kind", "--json"),
-        run("models", "--json", *store),
-        run("show", "fruit", "--json", *store),
-        run("show", "fruit", "--cpt", "colour", "--json", *store),
-        run("evaluate", fruit_file, "--target", "kind", "--folds", 3, "--json"),
-        run("predict", "fruit", fruit_file, "--json", "--out", "scored.csv", *store),
+        program("fit", fruit_file, "--target", "kind", "--effort", "quick", "--json"),
+        program("models", "--json", *store),
+        program("show", "fruit", "--json", *store),
+        program("show", "fruit", "--cpt", "colour", "--json", *store),
+        program(
+            "evaluate", fruit_file, "--target", "kind", "--folds", 3, "--effort", "quick", "--json"
+        ),
+        program("predict", "fruit", fruit_file, "--json", "--out", "scored.csv", *store),
     ]
     for done in answers:
         assert done.returncode == 0, done.stderr
@@ -186,34 +193,37 @@ def test_json_parses(run: Run, store_of_fruit: Path, fruit_file: str) -> None:
     assert json.loads(answers[5].stdout) == {"rows": 300, "out": "scored.csv", "unseen": {}}
 
 
-def test_json_has_no_bare_nan(run: Run, fruit_file: str) -> None:
-    words = ["--target", "kind", "--test", fruit_file, "--json", "-q"]
-    done = run("evaluate", fruit_file, *words, "--weight", "spots", "--where", "kind <> 'x'")
+def test_json_has_no_bare_nan(program: Run, fruit_file: str) -> None:
+    words = ["--target", "kind", "--test", fruit_file, "--effort", "quick", "--json", "-q"]
+    done = program("evaluate", fruit_file, *words, "--weight", "spots", "--where", "kind <> 'x'")
     assert done.returncode == 0, done.stderr
     assert "NaN" not in done.stdout
 
 
-def test_quiet_prints_nothing_on_stderr(run: Run, fruit_file: str, store_of_fruit: Path) -> None:
-    wide = ["fit", fruit_file, "--target", "kind", "--where", "spots = 1"]  # spots is constant
-    assert "left out" in run(*wide, "--name", "loud").stderr
+def test_quiet_prints_nothing_on_stderr(
+    program: Run, fruit_file: str, store_of_fruit: Path
+) -> None:
+    wide = ["fit", fruit_file, "--target", "kind", "--effort", "quick"]
+    wide += ["--where", "spots = 1"]  # spots is constant
+    assert "left out" in program(*wide, "--name", "loud").stderr
     for words in (
         [*wide, "--quiet"],
         ["predict", "fruit", fruit_file, "--store", store_of_fruit, "-q", "-o", "s.csv"],
-        ["evaluate", fruit_file, "--target", "kind", "--folds", 2, "--quiet"],
+        ["evaluate", fruit_file, "--target", "kind", "--folds", 2, "--effort", "quick", "--quiet"],
     ):
-        done = run(*words)
+        done = program(*words)
         assert (done.returncode, done.stderr) == (0, ""), words
 
 
-def test_quiet_before_and_after_other_words_is_the_same(run: Run, fruit_file: str) -> None:
-    done = run("fit", "--quiet", fruit_file, "--target", "kind")
+def test_quiet_before_and_after_other_words_is_the_same(program: Run, fruit_file: str) -> None:
+    done = program("fit", "--quiet", fruit_file, "--target", "kind", "--effort", "quick")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_traceback_only_where_it_is_asked_for(run: Run, fruit_file: str) -> None:
-    short = run("fit", fruit_file, "--target", "nothing", "--quiet")
+def test_traceback_only_where_it_is_asked_for(program: Run, fruit_file: str) -> None:
+    short = program("fit", fruit_file, "--target", "nothing", "--quiet")
     assert (short.returncode, short.stderr.count("\n")) == (1, 1)
-    long = run("fit", fruit_file, "--target", "nothing", "--traceback")
+    long = program("fit", fruit_file, "--target", "nothing", "--traceback")
     assert long.returncode == 1
     assert "Traceback" in long.stderr
 

@@ -48,7 +48,7 @@ def test_python_session(workplace: Path) -> None:
 
 
 def test_sql_session_needs_only_the_duckdb_module(workplace: Path) -> None:
-    run(workplace, "bash", "-c", _fit_line())
+    run(workplace, sys.executable, "-m", *_fit_line().split())
     script = (
         "import duckdb, sys\n"
         "con = duckdb.connect()\n"

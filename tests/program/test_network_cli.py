@@ -92,11 +92,11 @@ def test_the_class_of_a_stored_network_is_spared(fruit_file: str, tmp_path: Path
     assert rows["ripe"].null_count > 100
 
 
-def test_no_possible_row_is_null_in_json(run: Run, tmp_path: Path) -> None:
+def test_no_possible_row_is_null_in_json(program: Run, tmp_path: Path) -> None:
     sqlbn.write_bif(asia(), tmp_path / "asia.bif")
     header = ",".join(asia().names)
     (tmp_path / "rows.csv").write_text(f"{header}\n{','.join('x' * 8)}\n")
-    done = run("network", "score", "rows.csv", "--bif", "asia.bif", "--json")
+    done = program("network", "score", "rows.csv", "--bif", "asia.bif", "--json")
     assert json.loads(done.stdout)["log_likelihood"] is None
     assert "1 of 1 rows" in done.stderr
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
+from conftest import Run
 
 import sqlbn
 from sqlbn.api.fit_calls import plan
@@ -27,11 +30,12 @@ def table(rows: int, seed: int = 0) -> pa.Table:
 def test_normal_is_the_default_and_says_what_it_chose() -> None:
     with sqlbn.fit(table(2000), "y") as model:
         meta = model.meta
-        assert (meta["learner"], meta["effort"]) == ("skdb", "normal")
+        assert (meta["learner"], meta["effort"]) == ("eskdb", "normal")
+        assert model.members is not None and model.members.num_rows == 4
         assert set(meta["smoothing_losses"]) == {"backoff", "hierarchical"}
         assert meta["smoothing"] in meta["smoothing_losses"]
-        assert set(meta["weights_losses"]) == {"none", "attributes", "levels"}
-        assert meta["weights"] in meta["weights_losses"]
+        assert meta["weights"] in ("none", "attributes", "levels")
+        assert set(meta["mean_losses"]) <= {"geometric", "arithmetic"}
 
 
 def test_normal_beats_quick_where_attributes_repeat_each_other() -> None:
@@ -77,8 +81,9 @@ def test_an_option_that_is_given_is_not_chosen() -> None:
 
 def test_few_rows_are_nothing_to_choose_by() -> None:
     with sqlbn.fit(table(40), "y") as model:
+        assert model.meta["learner"] == "skdb"
         assert model.meta["smoothing"] == "backoff"
-        assert model.meta["weights"] == "none"
+        assert model.weights is None
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
@@ -92,6 +97,17 @@ def test_one_class() -> None:
     alone = data.set_column(data.schema.get_field_index("y"), "y", pa.array(["up"] * 200))
     with sqlbn.fit(alone, "y") as model:
         assert model.predict(data).column("prediction").to_pylist() == ["up"] * 200
+        assert model.meta["learner"] == "skdb"
+        assert "rows of one class, 'up', are too little" in model.meta["encoding_choice"]
+
+
+def test_nearly_as_many_classes_as_rows() -> None:
+    data = table(100)
+    names = pa.array([f"c{i % 60}" for i in range(100)])
+    many = data.set_column(data.schema.get_field_index("y"), "y", names)
+    with sqlbn.fit(many, "y") as model:
+        assert model.meta["learner"] == "skdb"
+        assert "100 rows of 60 classes are too few" in model.meta["encoding_choice"]
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -106,6 +122,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "needs leave-one-out",
     ),
     "auto without leave-one-out": ({"learner": "fan", "smoothing": "auto"}, "leave-one-out"),
+    "a race of members that are weighed": ({"race": "off"}, "does nothing for weighed members"),
+    "a difference of losses that nothing is selected by": ({"tau": 0.1}, "tau requires bound"),
     "mixed levels and back-off": (
         {"learner": "kdb", "smoothing": "hierarchical", "backoff": "parents"},
         "requires backoff='cell'",
@@ -125,7 +143,9 @@ def test_a_plan_reads_nothing() -> None:
     assert plan("y", effort="quick")[0].startswith("learner: skdb")
     lines = plan("y")
     assert any(line.startswith("smoothing: backoff or hierarchical") for line in lines)
-    assert any(line.startswith("weights: none, attributes, levels") for line in lines)
+    assert any(line.startswith("weights: attributes, levels") for line in lines)
+    alone = plan("y", learner="skdb", weights="auto")
+    assert any(line.startswith("weights: none, attributes, levels") for line in alone)
 
 
 def test_weights_stay_after_an_update_unless_fitted_again(tmp_path: Path) -> None:
@@ -134,14 +154,48 @@ def test_weights_stay_after_an_update_unless_fitted_again(tmp_path: Path) -> Non
     with sqlbn.load(store, "m") as model:
         before = model.weights.to_pylist()
     change = sqlbn.update(store, "m", table(400, seed=3))
-    assert "the weights stay as they are" in change.notes
+    assert any("the weights stay as they are" in note for note in change.notes)
     with sqlbn.load(store, "m") as model:
         assert model.weights.to_pylist() == before
     change = sqlbn.update(store, "m", table(500, seed=4), refit_weights=True)
-    assert "the weights stay as they are" not in change.notes
+    assert not any("the weights stay as they are" in note for note in change.notes)
     with sqlbn.load(store, "m") as model:
         assert model.weights.to_pylist() != before
         assert model.meta["rows"] == 1500
+
+
+def test_weights_are_not_fitted_again_by_a_handful_of_rows(tmp_path: Path) -> None:
+    store = tmp_path / "m.duckdb"
+    sqlbn.fit(table(600), "y", learner="nb", weights="levels", store=store, name="m").close()
+    with pytest.raises(sqlbn.SqlbnError, match="20 rows are too few"):
+        sqlbn.update(store, "m", table(20, seed=3), refit_weights=True)
+    one_class = table(400, seed=3).filter(pc.field("y") == "up")
+    with pytest.raises(sqlbn.SqlbnError, match="1 of the 2 classes"):
+        sqlbn.update(store, "m", one_class, refit_weights=True)
+    with sqlbn.load(store, "m") as model:
+        assert model.meta["rows"] == 600
+
+
+def test_members_alone_are_those_of_the_default() -> None:
+    with sqlbn.fit(table(300), "y", members=2, discretise="ef") as model:
+        assert (model.meta["effort"], model.meta["learner"]) == ("normal", "eskdb")
+        assert model.members is not None and model.members.num_rows == 2
+    with sqlbn.fit(table(300), "y", members=2, kmax=1) as model:
+        assert model.meta["learner"] == "eskdb"
+        assert "effort" not in model.meta
+
+
+def test_a_plan_of_rows_checks_names_and_tells_of_too_few(run: Run, tmp_path: Path) -> None:
+    assert plan("y", data=table(200)) == plan("y")
+    lines = plan("y", data=table(30), discretise="ef", bins=3)
+    assert lines[0].startswith("30 rows are too few")
+    assert lines[1].startswith("learner: skdb")
+    with pytest.raises(sqlbn.SqlbnError, match="'z'"):
+        plan("z", data=table(200))
+    missing = run("fit", tmp_path / "none.parquet", "-t", "y", "--dry-run")
+    assert missing.returncode == 1 and "none.parquet" in missing.stderr
+    fixed = plan("y", smoothing="hierarchical", weights="none")
+    assert "smoothing: hierarchical" in fixed and "weights: none" in fixed
 
 
 def test_refit_of_a_model_without_weights_is_refused(tmp_path: Path) -> None:
@@ -149,3 +203,17 @@ def test_refit_of_a_model_without_weights_is_refused(tmp_path: Path) -> None:
     sqlbn.fit(table(100), "y", learner="nb", store=store, name="m").close()
     with pytest.raises(sqlbn.SqlbnError, match="has no weights"):
         sqlbn.update(store, "m", table(50, seed=1), refit_weights=True)
+
+
+def test_show_tells_of_levels_and_encodings_of_an_ensemble(tmp_path: Path, run: Run) -> None:
+    store = tmp_path / "m.duckdb"
+    sqlbn.fit(table(400), "y", encodings="ef:2,ef:5", store=store, name="m").close()
+    said = run("show", "m", "--store", store, "--levels", "--encodings").stdout
+    assert "member  attribute" in said and "strength" in said
+    assert "cross-fitted" in said and "ef:2" in said
+    asked = ("--levels", "--encodings", "--json")
+    both = json.loads(run("show", "m", "--store", store, *asked).stdout)
+    assert {row["member"] for row in both["levels"]} <= set(range(4))
+    assert sum(row["chosen"] for row in both["encodings"]) == 1
+    refused = run("show", "m", "--store", store, "--loocv")
+    assert refused.returncode == 1 and "weighed, not selected" in refused.stderr

@@ -69,7 +69,7 @@ def statements() -> Iterator[list[str]]:
 # -- the same results -------------------------------------------------------------------------
 
 
-@examples(25)
+@examples(25, 12)
 @given(cases(), st.sampled_from((1, 3)), st.sampled_from((None, 1, 30)))
 def test_scores_in_steps_are_those_of_the_reference(
     case: Case, joins: int, large: int | None
@@ -85,7 +85,7 @@ def test_scores_in_steps_are_those_of_the_reference(
         same_losses(model, ref, case)
 
 
-@examples(25)
+@examples(25, 12)
 @given(selections(), st.sampled_from((1, 40, 1 << 22)))
 def test_leave_one_out_in_arrays_is_retraining(case: Case, estimates: int) -> None:
     with as_if_wide(), pytest.MonkeyPatch.context() as patch:

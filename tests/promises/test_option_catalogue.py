@@ -219,9 +219,11 @@ def test_learners_as_objects() -> None:
         ({"kmax": -1}, "kmax=-1: give 0 or more parents"),
         ({"m": "x"}, "m='x': give a number"),
         ({"learner": "kdb", "kmax": 2}, "kmax is not for the learner kdb; it goes with eskdb, "
-         "skdb; kdb takes k"),
+         "skdb; kdb takes k, members"),
         ({"learner": "nb", "k": 2}, "k is not for the learner nb; it goes with kdb; "
-         "nb takes no option of its own"),
+         "nb takes members"),
+        ({"learner": "snb", "k": 2}, "k is not for the learner snb; it goes with kdb; "
+         "snb takes map"),
         ({"learner": "a1de", "n": 2}, "n is already said by the name a1de; use ande"),
         ({"learner": "a1de", "min_count": 2}, "min_count requires subsumption=True"),
     ],

@@ -54,21 +54,21 @@ def test_the_file_is_sql_with_stages_and_seconds(fruit: pa.Table, tmp_path: Path
 
 
 def test_the_program_adds_to_the_file_and_marks_what_failed(
-    run: Run, fruit_file: str, tmp_path: Path
+    program: Run, fruit_file: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.sql"
     wrong = ("fit", fruit_file, "-t", "kind", "-q", "--where", "width + colour > 1")
-    done = run(*wrong, "--sql", path)
+    done = program(*wrong, "--sql", path)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
     assert "width + colour > 1" in path.read_text()
     assert path.read_text().count("failed after") == 1
-    done = run(*wrong, "--traceback", "--sql", "-")
+    done = program(*wrong, "--traceback", "--sql", "-")
     assert done.returncode == 1
     shown, _, statement = done.stderr.partition("the statement:\n")
     assert "Traceback" in shown
     assert "failed after" in shown
     assert "width + colour > 1" in statement
-    assert run(*wrong, "--sql", tmp_path).stderr.startswith("sqlbn: --sql ")
+    assert program(*wrong, "--sql", tmp_path).stderr.startswith("sqlbn: --sql ")
 
 
 def test_no_secret_is_written(tmp_path: Path) -> None:

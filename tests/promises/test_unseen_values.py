@@ -206,7 +206,7 @@ def spread(factors: list[Any]) -> float:
     return math.log(max(factors) / min(factors))
 
 
-@examples(40)
+@examples(40, 20)
 @given(st.integers(0, 2**32), st.sampled_from(("nb", "tan", "kdb")), st.booleans())
 def test_the_odds_move_by_no_more_than_these_factors(seed: int, learner: str, all_: bool) -> None:
     """Against brute force: tables with missing values, ties, constant columns and one class."""

@@ -210,7 +210,7 @@ def test_flipped_bytes_in_the_blocks(whole: Path, tmp_path: Path) -> None:
 
 
 # Not less at its end: the last blocks may hold what only a reader of that model looks at.
-@pytest.mark.parametrize("size", [5, 100, 4096, 12288, 20000, -300_000, -600_000])
+@pytest.mark.parametrize("size", [5, 100, 4096, 12288, 20000, -300_000, -150_000])
 def test_a_file_that_was_cut_off(size: int, whole: Path, tmp_path: Path) -> None:
     path, data = tmp_path / "models.duckdb", whole.read_bytes()
     path.write_bytes(data[:size])

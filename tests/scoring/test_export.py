@@ -56,6 +56,21 @@ def test_script_on_duckdb(
     cases.check_equal({row[0]: list(row[1:]) for row in result}, wanted[name], 3)
 
 
+@pytest.mark.parametrize("name", ["skdb", "eskdb", "eskdb-mean"])
+def test_a_script_without_a_key_carries_the_columns_of_the_input(
+    name: str, fitted: dict[str, Model], new: pa.Table, wanted: dict[str, pa.Table]
+) -> None:
+    """Not the cuts that members make of them."""
+    with duckdb.connect() as database:
+        database.register("new_rows", new)
+        result = database.execute(str(fitted[name].export(table="main.new_rows", name=name)))
+        columns = [column[0] for column in result.description or []]
+        found = sorted(row[-1] for row in result.fetchall())
+    carried = columns[: columns.index("prediction")]
+    assert len(carried) == len(set(carried)) and set(carried) <= set(new.column_names)
+    assert found == pytest.approx(sorted(wanted[name].columns[-1].to_pylist()), abs=1e-9)
+
+
 @pytest.mark.parametrize("name", cases.LEARNERS)
 def test_json(
     name: str, fitted: dict[str, Model], new: pa.Table, wanted: dict[str, pa.Table]

@@ -62,7 +62,7 @@ def toy(classes: Sequence[str], **columns: Sequence[Any]) -> pa.Table:
 # -- against every pair of rows ------------------------------------------------------------------
 
 
-@examples(60)
+@examples(60, 25)
 @given(cases())
 def test_rankings_of_training_rows_are_those_of_all_pairs(case: Case) -> None:
     """Training rows have more ties than new ones: copied attributes, equal rows."""

@@ -26,8 +26,17 @@ CASES: dict[str, dict[str, Any]] = {
     "skdb-brier": {"learner": "skdb", "kmax": 1, "loss": "brier", "structure_sample": 100},
     "eskdb": {"learner": "eskdb", "kmax": 1, "members": 2, "weight": "w"},
     "kdb-bound": {"learner": "kdb", "k": 1, "bound": "normal", "block": 40},
+    "skdb-raced": {
+        "learner": "skdb",
+        "kmax": 2,
+        "limits": Limits(
+            race_rows=60, race_least_parts=2, race_dearer=0.1, race_cell=0.0, loo_few_estimates=0
+        ),
+    },
     "skdb-mixed": {"learner": "skdb", "kmax": 2, "smoothing": "auto"},
     "kdb-mixed": {"learner": "kdb", "k": 2, "smoothing": "hierarchical"},
+    "kdb-weighted": {"learner": "kdb", "k": 2, "smoothing": "auto", "weights": "auto"},
+    "eskdb-weighted": {"learner": "eskdb", "kmax": 1, "members": 2, "weights": "levels"},
     "a1de": {},
     "a2de-sw": {"min_count": 5, "attributes": 5},
     "a1de-select": {"learner": "a1de-s", "select": "attributes", "min_count": 5},

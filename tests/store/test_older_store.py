@@ -47,6 +47,16 @@ def test_it_is_listed_and_shown(store: Path) -> None:
         assert model.target == "kind"
 
 
+def test_its_losses_are_shown(store: Path, run: Any) -> None:
+    """They do not say on how many rows they rest: on all."""
+    with sqlbn.load(store, "skdb") as model:
+        assert "rows" not in model.loocv.column_names
+    shown = run("show", "skdb", "--store", store, "--loocv")
+    assert shown.returncode == 0
+    assert "* chosen: k = " in shown.stdout
+    assert "~" not in shown.stdout
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_it_predicts_the_same(store: Path, name: str) -> None:
     with sqlbn.load(store, name) as model:

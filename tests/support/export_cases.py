@@ -162,8 +162,6 @@ class Document:
 
     def ensemble(self, codes: dict[int, int]) -> list[float]:
         found = [self.chains(codes, member["chains"]) for member in self.scores["members"]]
-        if self.scores["mean"] == "geometric":
-            return [math.fsum(column) / len(found) for column in zip(*found, strict=True)]
         shares = []
         for scores in found:
             powers = [math.exp(score - max(scores)) for score in scores]

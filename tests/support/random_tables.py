@@ -1,6 +1,7 @@
 """Random small tables, and what is compared of the models that are made of them.
 
-SQLBN_SOAK=20 makes every test draw 20 times as many examples, new ones in every run.
+SQLBN_SOAK=1 makes every test draw all its examples, new ones in every run, SQLBN_SOAK=20 twenty
+times as many.
 """
 
 import json
@@ -34,9 +35,11 @@ GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
 NAMES = ("x", "n", "code", "class", "select", "two words", 'quo"te', "it's", "größe", "p_a")
 
 
-def examples(number: int) -> Callable[[Any], Any]:
+def examples(number: int, daily: int | None = None) -> Callable[[Any], Any]:
+    """How many examples a test draws; `daily` in the default run, where they take long."""
+    usual = number if daily is None else daily
     return settings(
-        max_examples=min(number, QUICK) if QUICK else number * max(SOAK, 1),
+        max_examples=min(usual, QUICK) if QUICK else number * SOAK if SOAK else usual,
         derandomize=not SOAK,
         deadline=None,
         database=None,
@@ -307,9 +310,13 @@ def as_if_large(limit: int) -> Iterator[None]:
     back-off by chains of tables, nothing fused, rows left out in chunks."""
     with limited(
         inline_categories=2,
+        loo_few_estimates=0,
         block_cells=limit,
         block_cells_least=limit,
         array_cells=limit,
+        array_rows=0,
+        quantile_array_rows=0,
+        product_share=0.0,
         inserted_together=limit,
         factor_values=limit,
         factor_values_least=limit,

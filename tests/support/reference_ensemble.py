@@ -1,12 +1,12 @@
 """Ensembles of selective KDB by brute force: members as models of `reference`, means of them.
 
-The orders are given: that they are drawn as they should be is tested apart.
+Orders and parents are given: that they are drawn as they should be is tested apart.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import reference
@@ -15,12 +15,35 @@ from reference import Judged, Model, Row
 Floats = list[list[float]]
 
 
-def member(ref: Model, order: Sequence[int], kmax: int, select: str, loss: str) -> Model:
+def drawn(ref: Model, order: Sequence[int], links: Mapping[tuple[int, int], float]) -> Model:
+    """The reference with the order of a member and its CMI; other attributes are not its own."""
+    return replace(ref, order=tuple(order), cmi={**ref.cmi, **links})
+
+
+def member(ref: Model, kmax: int, select: str, loss: str) -> Model:
     """The KDB of an order, cut back to what leave-one-out selects."""
-    whole = replace(ref, order=tuple(order), parents=reference.kdb_parents(order, ref.cmi, kmax))
+    whole = replace(ref, parents=reference.kdb_parents(ref.order, ref.cmi, kmax))
     k, n = reference.choose(reference.loocv_surface(whole, kmax, loss), select, loss)
     parents = {i: parents[:k] for i, parents in whole.parents.items()}
     return replace(whole, order=whole.order[:n], parents=parents)
+
+
+def pooled(members: Sequence[Model], rows: Sequence[Row], shifts: Sequence[float]) -> Floats:
+    """The product of all members, each level of each of them with its own exponent."""
+    tallies, answer = [reference.tally(model) for model in members], []
+    for row in rows:
+        first = reference.prior(members[0], tallies[0])
+        logs = [math.log(p) + s for p, s in zip(first, shifts, strict=True)]
+        for model, n in zip(members, tallies, strict=True):
+            codes = model.codes(row)
+            assert model.weights is not None
+            for i, weights in model.weights.items():
+                for level, weight in enumerate(weights):
+                    said = reference.factor(model, n, i, codes, level, "cell")
+                    logs = [a + weight * math.log(p) for a, p in zip(logs, said, strict=True)]
+        scores = [math.exp(a - max(logs)) for a in logs]
+        answer.append([score / math.fsum(scores) for score in scores])
+    return answer
 
 
 def averaged(found: Sequence[Sequence[float]], mean: str) -> list[float]:
@@ -44,7 +67,9 @@ def left_out(model: Model) -> list[Judged]:
     """Every row by a model without it."""
     backoff = "parents" if model.backoff == "parents-both" else "cell"
     found = []
-    for codes, y, weight, out in reference.left_out_rows(model):
+    # Row by row: members cut differently, so that rows that are equal to one are not to another.
+    for codes, y, weight in model.rows:
+        out = weight if model.weight_kind == "importance" else 1.0
         n = reference.tally(model, (codes, y), out)
         joint = reference.prior(model, n)
         for i in model.order:

@@ -143,6 +143,29 @@ def test_new_categories_and_classes_are_learned(fruit: pa.Table, store: Path) ->
     assert found == [("cherry",)]
 
 
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+@pytest.mark.parametrize("discretise", ["ef", "modl"])
+def test_a_zero_has_one_name_whatever_its_sign(kind: pa.DataType, discretise: str) -> None:
+    values = [-0.0, 0.0, 1.0, -2.5] * 10
+    number = pa.array(values, kind)
+    there = pa.table({"x": number, "y": number, "z": list("ppqr") * 10})
+    back = there.take(pa.array(range(39, -1, -1)))
+    options: dict[str, Any] = {"learner": "nb", "discretise": discretise, "categorical": ["x"]}
+    names = []
+    for rows in (there, back, there.slice(0, 20)):
+        with sqlbn.fit(rows, "y", **options) as model:
+            if rows.num_rows == 20:
+                model.update(there.slice(20))
+                model.forget(there.slice(0, 10))
+            names.append(model._workspace.read("categories", "attribute", "value"))
+            assert model.classes["class"].to_pylist() == ["-2.5", "0.0", "1.0"]
+            found = model.predict(there)
+            assert "p_0.0" in found.column_names
+            assert found["prediction"].to_pylist() == values
+    assert sorted(names[0]) == sorted(names[1]) == sorted(names[2])
+    assert ("x", "0.0") in names[0] and ("x", "-0.0") not in names[0]
+
+
 def test_columns_of_another_type_or_none_are_one_line(store: Path, fruit: pa.Table) -> None:
     text = fruit.set_column(1, "spots", fruit["spots"].cast(pa.string()))
     with pytest.raises(ColumnError, match="'spots' is VARCHAR but was BIGINT when the model was"):

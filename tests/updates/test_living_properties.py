@@ -91,13 +91,13 @@ def live(case: Case, seed: int) -> None:
             same_as_reference(model, case, inside)
 
 
-@examples(24)
+@examples(24, 8)
 @given(cases(), st.integers(0, 2**32))
 def test_any_changes_give_the_model_of_the_rows_that_are_left(case: Case, seed: int) -> None:
     live(case, seed)
 
 
-@examples(12)
+@examples(12, 5)
 @given(cases(), st.integers(0, 2**32), st.sampled_from((1, 30, 200)))
 def test_also_where_tables_are_large(case: Case, seed: int, limit: int) -> None:
     with as_if_large(limit):
@@ -131,7 +131,7 @@ OTHERS = [
     "options", OTHERS, ids=lambda o: "-".join(str(o[k]) for k in o if k != "limits")
 )
 def test_every_learner_lives(options: dict[str, Any]) -> None:
-    @examples(5)
+    @examples(5, 2)
     @given(cases(), st.integers(0, 2**32))
     def check(case: Case, seed: int) -> None:
         kept = {k: v for k, v in case.options.items() if k not in ("learner", "k", "backoff", "m")}
@@ -148,7 +148,7 @@ def test_every_learner_lives(options: dict[str, Any]) -> None:
     check()
 
 
-@examples(10)
+@examples(10, 5)
 @given(cases(), st.integers(0, 2**32))
 def test_forgetting_what_was_added_gives_the_model_back(case: Case, seed: int) -> None:
     rng = random.Random(seed)
@@ -160,7 +160,7 @@ def test_forgetting_what_was_added_gives_the_model_back(case: Case, seed: int) -
             same_tables(model, before)
 
 
-@examples(12)
+@examples(12, 5)
 @given(cases(), st.integers(0, 2**32))
 def test_rows_that_were_never_in_are_refused(case: Case, seed: int) -> None:
     rng = random.Random(seed)
@@ -175,7 +175,7 @@ def test_rows_that_were_never_in_are_refused(case: Case, seed: int) -> None:
         assert contents(model) == before
 
 
-@examples(15)
+@examples(15, 6)
 @given(cases(), st.integers(0, 2**32))
 def test_merged_models_are_the_model_of_all_rows(case: Case, seed: int) -> None:
     rng = random.Random(seed)

@@ -48,6 +48,7 @@ def show(
     loocv: bool,
     plot: Path | None,
     levels: bool,
+    encodings: bool,
     terms: bool,
     history: bool,
     decisions: bool,
@@ -55,8 +56,8 @@ def show(
 ) -> None:
     """Show a model: attributes by information, parents, probabilities, how it was chosen.
 
-    Of --cpt, --loocv, --levels, --terms, --decisions and --history all that are asked for are
-    shown, one after the other; with --json several are one document, by these names.
+    Of --cpt, --loocv, --levels, --encodings, --terms, --decisions and --history all that are asked
+    for are shown, one after the other; with --json several are one document, by these names.
     """
     from sqlbn.api import results
 
@@ -65,11 +66,13 @@ def show(
         "cpt": lambda model: cpt_of(model, cpt or ""),
         "loocv": lambda model: loocv_of(model, plot),
         "levels": levels_of,
+        "encodings": encodings_of,
         "terms": terms_of,
         "decisions": decisions_of,
         "history": history_of,
     }
-    wanted = (cpt is not None, loocv or plot is not None, levels, terms, decisions, history)
+    shows_loocv = loocv or plot is not None
+    wanted = (cpt is not None, shows_loocv, levels, encodings, terms, decisions, history)
     with sqlbn.load(store, name) as model:
         found = {
             section: asked[section](model)
@@ -114,23 +117,58 @@ def history_of(model: Model) -> Shown:
 
 
 def levels_of(model: Model) -> Shown:
-    """Strengths and weights of every level of the attributes' chains."""
-    if model.strengths is None and model.weights is None:
+    """Strengths and weights of every level of the attributes' chains, by member if there are any.
+
+    Of an ensemble people see the levels that have a weight: most have none.
+    """
+    rows = _levels(model)
+    if not any(row.get(column) is not None for row in rows for column in ("strength", "weight")):
         raise OptionError(
             f"the model has no strengths and no weights; see {opt('smoothing', 'hierarchical')} "
             f"and {opt('weights', 'levels')}"
         )
-    found: dict[tuple[str, int], dict[str, Any]] = {}
+    rank = {row["attribute"]: row["rank"] for row in model.attributes.to_pylist()}
+    rows.sort(key=lambda row: (row.get("member", 0), rank[row["attribute"]], row["level"]))
+    by_member = ["member"] if model.members is not None else []
+    columns = [*by_member, "attribute", "level", "strength", "weight"]
+    shown = [
+        ["" if row.get(column) is None else row[column] for column in columns]
+        for row in rows
+        if not by_member or row["weight"]
+    ]
+    text = text_table([*by_member, "attribute", "parents", "strength", "weight"], shown)
+    rest = len(rows) - len(shown)
+    return rows, text + (f"\n{rest:,} more levels have no weight" if rest else "")
+
+
+def _levels(model: Model) -> list[dict[str, Any]]:
+    """A row a level, of products with what there is of strength and weight."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    if model.member_levels is not None:
+        found |= {tuple(row.values()): row for row in model.member_levels.to_pylist()}
     for table, column in ((model.strengths, "strength"), (model.weights, "weight")):
         for row in table.to_pylist() if table is not None else []:
             key = row["attribute"], row["level"]
             found.setdefault(key, {"attribute": key[0], "level": key[1]})[column] = row[column]
-    rank = {row["attribute"]: row["rank"] for row in model.attributes.to_pylist()}
-    rows = sorted(found.values(), key=lambda row: (rank[row["attribute"]], row["level"]))
-    shown = [
-        [r["attribute"], r["level"], *(r.get(c, "") for c in ("strength", "weight"))] for r in rows
+    return list(found.values())
+
+
+def encodings_of(model: Model) -> Shown:
+    """The encodings that were tried and their losses: by leave-one-out, cross-fitted, expected."""
+    found = model.encodings
+    if found is None:
+        raise OptionError(f"the encoding was given; see {opt('discretise', 'auto')}")
+    tried = found.to_pylist()
+    columns = ["encoding", "rows", "codes", "loss", "value", "cross_fitted", "expected"]
+    rows = [
+        [
+            *("" if row[column] is None else row[column] for column in columns),
+            "*" if row["chosen"] else "",
+        ]
+        for row in tried
     ]
-    return rows, text_table(["attribute", "parents", "strength", "weight"], shown)
+    header = [*columns[:4], "leave-one-out", "cross-fitted", "expected of all rows", "chosen"]
+    return tried, text_table(header, rows)
 
 
 def terms_of(model: Model) -> Shown:
@@ -163,6 +201,15 @@ def loocv_of(model: Model, plot: Path | None) -> Shown:
     from sqlbn.api import results
 
     surface = model.loocv
+    if surface is None and model.members is not None:
+        if model.weights is not None or model.meta.get("weights", "none") != "none":
+            raise OptionError(
+                "the members were weighed, not selected, so there is no surface to show or draw: "
+                f"see {opt('levels', True)}"
+            )
+        raise OptionError(
+            "each member was selected by itself: see the table 'member_loocv' of the store"
+        )
     if surface is None:
         raise OptionError(f"a {model.meta['learner']} model chooses nothing by leave-one-out")
     meta = model.meta
@@ -180,12 +227,18 @@ def loocv_of(model: Model, plot: Path | None) -> Shown:
     values = {(row["k"], row["n_attributes"]): row["value"] for row in rows if row["loss"] == loss}
     ranked = sorted(model.attributes.to_pylist(), key=lambda row: row["rank"])
     names = ["(the prior alone)", *(f"+ {row['attribute']}" for row in ranked)]
+    # Early stores do not say how many rows: all.
+    used = {(r["k"], r["n_attributes"]): r.get("rows") for r in rows if r["loss"] == loss}
+    marks = {cell: " ~" for cell in used if used[cell] != used[chosen]} | {chosen: " *"}
     body = [
-        [n, name, *(f"{values[k, n]:.6f}{' *' if (k, n) == chosen else '  '}" for k in ks)]
+        [n, name, *(f"{values[k, n]:.6f}{marks.get((k, n), '  ')}" for k in ks)]
         for n, name in enumerate(names)
     ]
     table = text_table(["l", loss, *(f"{letter} = {k}" for k in ks)], body)
-    return rows, f"{table}\n* chosen: {letter} = {chosen[0]}, {chosen[1]} attributes"
+    text = f"{table}\n* chosen: {letter} = {chosen[0]}, {chosen[1]} attributes"
+    if " ~" in marks.values():
+        text += "\n~ out in the race, by a part of the rows; the others by all"
+    return rows, text
 
 
 def drop(name: str, store: str, json: bool) -> None:
@@ -227,8 +280,14 @@ def print_model(model: Model, most: int | None = None) -> None:
     rows = _attribute_rows(model)
     header = ["attribute", "kind", "values", "mi", "used", "parents"]
     if model.members is not None:
-        sizes = [f"{m['n_attributes']} (k {m['k']})" for m in model.members.to_pylist()]
-        echo(f"{meta['mean']} mean of members with so many attributes: {', '.join(sizes)}\n")
+        sizes = [
+            f"{m['n_attributes']}" + (f" (k {m['k']})" if m["k"] is not None else "")
+            for m in model.members.to_pylist()
+        ]
+        echo(f"{meta['mean']} mean of members with so many attributes: {', '.join(sizes)}")
+        losses = meta["mean_losses"][meta["mean"]]
+        listed = ", ".join(f"{loss} {value:.4f}" for loss, value in losses.items())
+        echo(f"by leave-one-out, when it was fitted: {listed}\n")
     if meta["learner"] == "ande" or model.members is not None:  # all take turns, or each its own
         header, rows = header[:-1], [row[:-1] for row in rows]
     if model.terms is not None:
@@ -240,7 +299,9 @@ def print_model(model: Model, most: int | None = None) -> None:
         header, rows = [*header[:3], header[-1]], [[*row[:3], row[-1]] for row in rows]
     echo(text_table(header, rows[:most]))
     if most is not None and len(rows) > most:
-        echo(f"… {len(rows)} attributes in all")
+        n_columns = len({book.column for book in model.spec.books})
+        of_columns = f" of {n_columns} columns" if model.members is not None else ""
+        echo(f"… {len(rows)} attributes{of_columns} in all")
 
 
 def _print_rules(model: Model) -> None:

@@ -32,7 +32,7 @@ def fit(
     if like_store is not None and like is None:
         raise OptionError(f"{opt('like_store')} requires {opt('like')}")
     if dry_run:
-        plan = results.plan(target, **options)
+        plan = results.plan(target, data=data, **options)
         echo_json({"plan": plan}) if json else echo("\n".join(plan))
         return
     with ExitStack() as stack:

@@ -79,4 +79,4 @@ def _report(change: Change, done: str, name: str, json: bool) -> None:
     for line in change.news:
         echo(f"· {line}")
     for note in change.notes:
-        echo(f"· {note} (a fit of all rows would find it again)")
+        echo(f"· {note} (a new fit of all rows would choose again)")

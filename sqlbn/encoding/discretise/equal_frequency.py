@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from sqlbn.data import Source
 from sqlbn.data.sampling import shuffle_sql, staged
 from sqlbn.encoding.profile import ColumnProfile, Weights
 from sqlbn.engines import Session
-from sqlbn.engines.limits import Limits
+from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import identifier, render
 from sqlbn.engines.value_types import numeric_axis
@@ -39,10 +39,15 @@ def equal_frequency_cuts(
     if bins > counted_bins:  # no more than there are values, and none of the others is looked at
         passed = np.floor(below / below[-1] * bins)
         found = np.flatnonzero(np.diff(passed, prepend=0.0) > 0)
-        return tuple(float(values[i]) for i in found if i < len(values) - 1)
+        return _cuts(values, found.tolist())
     # Whole numbers on both sides where the weights are whole: no rounding decides a cut.
     at = np.searchsorted(below * bins, np.arange(1, bins) * below[-1], side="left")
-    return tuple(float(values[i]) for i in sorted(set(at.tolist())) if i < len(values) - 1)
+    return _cuts(values, sorted(set(at.tolist())))
+
+
+def _cuts(values: npt.NDArray[Any], places: Sequence[int]) -> tuple[float, ...]:
+    # -0.0 and 0.0 are one value, of which rows in another order would show the other.
+    return tuple(float(values[i]) + 0.0 for i in places if i < len(values) - 1)
 
 
 def learn_cuts(
@@ -80,21 +85,60 @@ def _value_totals(
         sample = _drawn(session, source, rows, axes, aliases, weight)
         relation, where, weight = sample.relation, "", "w"
         axes = aliases
-    statements = [
-        render(
-            "encode/value_totals",
-            value=axis,
-            is_nan=dialect.is_nan("value"),
-            weight=weight,
-            relation=relation,
-            where=where,
-        )
-        for axis in axes.values()
-    ]
-    for name, found in zip(axes, row_engine.all_arrays(statements), strict=True):
-        yield name, found["value"], found["n"].astype(float)
+    held = min(rows, session.limits.quantile_rows)
+    if held <= session.limits.quantile_array_rows and row_engine.is_local:
+        given = weight if weights is not None else None
+        yield from _totals_in_arrays(session, held, axes, given, relation, where)
+    else:
+        statements = [
+            render(
+                "encode/value_totals",
+                value=axis,
+                is_nan=dialect.is_nan("value"),
+                weight=weight,
+                relation=relation,
+                where=where,
+            )
+            for axis in axes.values()
+        ]
+        for name, found in zip(axes, row_engine.all_arrays(statements), strict=True):
+            yield name, found["value"], found["n"].astype(float)
     if sample is not None:
         row_engine.unpersist(sample)
+
+
+def _totals_in_arrays(
+    session: Session,
+    rows: int,
+    axes: Mapping[str, str],
+    weight: str | None,
+    relation: str,
+    where: str,
+) -> Iterator[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]:
+    """The same from the values of some columns at a time: a query a column takes longer to plan."""
+    limits = session.limits
+    room = int(limits.array_share * session.memory_bytes) // (16 * max(rows, 1))
+    for block in in_blocks(list(axes), max(1, min(limits.statement_columns, room))):
+        columns = [{"value": axes[name], "alias": f"v{i}"} for i, name in enumerate(block)]
+        found = session.row_engine.arrays(
+            render(
+                "encode/numbers",
+                columns=columns,
+                weight=weight or "1",
+                relation=relation,
+                where=where,
+            )
+        )
+        for i, name in enumerate(block):
+            column = np.asarray(np.ma.getdata(found[f"v{i}"]))
+            there = ~np.ma.getmaskarray(found[f"v{i}"]) & ~np.isnan(column)
+            numbers = column[there]
+            if weight is None:  # several times as fast as to look for the place of each
+                values, totals = np.unique(numbers, return_counts=True)
+            else:
+                values, places = np.unique(numbers, return_inverse=True)
+                totals = np.bincount(places, np.asarray(found["w"], float)[there], len(values))
+            yield name, values, totals.astype(float)
 
 
 def _drawn(

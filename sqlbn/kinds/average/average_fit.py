@@ -40,6 +40,7 @@ from sqlbn.kinds.first_pass import count_information
 from sqlbn.kinds.kind import Fitting, Job, Selection
 from sqlbn.kinds.losses import Loss, companions
 from sqlbn.kinds.selection import (
+    NestedLosses,
     best_of,
     chosen_loss,
     seconds_of,
@@ -234,7 +235,7 @@ def select_attributes(
         if rows is not encoded:
             discard(workspace.session, rows)
     surfaces = {loss: np.array([values]) for loss, values in losses.items()}
-    write_loocv(workspace, {None: surfaces}, selection.ks)
+    write_loocv(workspace, {None: NestedLosses(surfaces, selection.ks, rows.rows)})
     return best_of(surfaces, selection)
 
 

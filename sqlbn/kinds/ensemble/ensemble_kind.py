@@ -16,8 +16,9 @@ from sqlbn.engines.sql import literal
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.ensemble.ensemble_fit import EnsembleFit, finish_ensemble
-from sqlbn.kinds.ensemble.ensemble_mean import MEANS, Mean
+from sqlbn.kinds.ensemble.ensemble_mean import MEANS
 from sqlbn.kinds.ensemble.ensemble_query import ensemble_scores, folded_sums, mean_scores
+from sqlbn.kinds.ensemble.member_weights import reweighed
 from sqlbn.kinds.ensemble.members import ensemble_shape, member_families, read_members
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import (
@@ -33,8 +34,8 @@ from sqlbn.kinds.kind import (
     Selection,
     StructureLearner,
     Titled,
+    weights_stay,
 )
-from sqlbn.kinds.product.product_fit import ProductFit
 from sqlbn.kinds.product.product_kind import ProductKind, ProductScoring, chains_document
 from sqlbn.kinds.product.refinements import Refinement, Selective
 from sqlbn.structure.information import Information
@@ -51,12 +52,15 @@ class EnsembleKind(Kind):
 
     @property
     def options(self) -> frozenset[str]:
-        found = {"structure_sample", "backoff", "weight", "loocv_sample"}
-        return frozenset(found)
+        return ProductKind(self.refinement).options | {"loocv_sample"}
 
     @property
     def selection(self) -> Selection | None:
         return self.refinement.selection if isinstance(self.refinement, Selective) else None
+
+    @property
+    def recuts(self) -> int:
+        return self.members - 1
 
     def has_loo(self, smoothing: Smoothing) -> bool:
         return smoothing.has_loo
@@ -65,10 +69,7 @@ class EnsembleKind(Kind):
         return True
 
     def fitting(self, job: Job) -> Fitting:
-        # Encodings are compared by the first member: it stands for the others.
-        if job.is_trial:
-            return ProductFit(job, self.refinement)
-        return EnsembleFit(job, self.members, self.selection)
+        return EnsembleFit(job, self.members, self.refinement)
 
     def statements(
         self, encoded: Encoded, names: Sequence[str], learner: StructureLearner
@@ -78,13 +79,21 @@ class EnsembleKind(Kind):
     def read_shape(
         self, workspace: Workspace, meta: Mapping[str, str], books: Sequence[Codebook], shape: Shape
     ) -> Shape:
-        return replace(shape, members=read_members(workspace, [book.name for book in books]))
+        members = read_members(workspace, [book.name for book in books])
+        if meta.get("mean") == "arithmetic":
+            members = tuple(member.evenly_weighted(None) for member in members)
+        shifts = {}
+        if "class_shifts" in workspace.names():
+            listed = workspace.read("class_shifts", "class", "shift")
+            shifts = {str(name): float(shift) for name, shift in listed}
+        return replace(shape, members=members, shifts=shifts)
 
     def wanted(self, outline: Outline, info: Information) -> Shape:
-        return ensemble_shape(info, outline.shape.members)
+        return ensemble_shape(info, outline.shape.members, outline.shape.shifts)
 
     def rederive(self, outline: Outline, info: Information, covered: Covered) -> Rederived:
-        return Rederived(self.wanted(outline, info), self.kept_notes)
+        notes = (*self.kept_notes, *([weights_stay()] if outline.shape.shifts else []))
+        return Rederived(self.wanted(outline, info), notes)
 
     @property
     def kept_notes(self) -> tuple[str, ...]:
@@ -97,39 +106,79 @@ class EnsembleKind(Kind):
         return FamilyCounts(workspace, encoded, member_families(shape.members))
 
     def finish(self, outline: Outline, added: Added, progress: Progress) -> None:
-        smoothing = outline.smoothing
-        finish_ensemble(added.counts, added.shape, added.books, added.info, smoothing, progress)
+        shape, smoothing = added.shape, outline.smoothing
+        if added.at_hand is not None:
+            with progress.stage("weights", "weights by leave-one-out", added.at_hand.rows):
+                shape = reweighed(
+                    added.counts,
+                    shape,
+                    added.class_counts,
+                    smoothing,
+                    outline.weightings,
+                    self.loss,
+                    added.at_hand,
+                )
+        finish_ensemble(added.counts, shape, added.books, added.info, smoothing, progress)
+
+
+def averaged(kind: ProductKind, members: int) -> Kind:
+    """A product, or an ensemble of so many of them."""
+    return kind if members == 1 else EnsembleKind(members, kind.refinement)
+
+
+def _read_factors(workspace: Workspace, n_members: int) -> tuple[tuple[int, ...], ...]:
+    """The numbers of the factors of every member."""
+    factors: list[list[int]] = [[] for _ in range(n_members)]
+    for number, member in workspace.read("member_factors", "factor", "member", order=["factor"]):
+        factors[member].append(int(number))
+    known = [int(row[0]) for row in workspace.read("factors", "factor", order=["factor"])]
+    if sorted(n for numbers in factors for n in numbers) != known:
+        raise ValueError("member_factors: not every factor once")
+    return tuple(map(tuple, factors))
+
+
+def _readable(names: Sequence[str], shapes: Sequence[Shape]) -> dict[str, Readable]:
+    return {
+        f"{member}_{names[i]}": Readable(i, member * len(names) + i, family)
+        for member, shape in enumerate(shapes)
+        for i, family in shape.families.items()
+    }
 
 
 @dataclass(frozen=True)
-class EnsembleScoring(Scoring):
-    """The sums of every member's factors, and a mean of what they say."""
+class GeometricScoring(ProductScoring):
+    """A product of all members: their weights are in the tables."""
 
     marker: ClassVar[str] = "members"
     mixture: ClassVar[str] = "a mean of several networks"
     nearest: ClassVar[str] = "skdb or kdb"
-    mean: Mean
+    shapes: tuple[Shape, ...] = ()
+
+    def readable(
+        self, names: Sequence[str], selected: Sequence[int], parents: Sequence[tuple[int, ...]]
+    ) -> dict[str, Readable]:
+        return _readable(names, self.shapes)
+
+
+@dataclass(frozen=True)
+class EnsembleScoring(Scoring):
+    """The sums of every member's factors, and the arithmetic mean of what they say."""
+
+    marker: ClassVar[str] = "members"
+    mixture: ClassVar[str] = GeometricScoring.mixture
+    nearest: ClassVar[str] = GeometricScoring.nearest
     shapes: tuple[Shape, ...]
     factors: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def read(
-        cls, workspace: Workspace, books: Sequence[Codebook], smoothing: Smoothing
-    ) -> EnsembleScoring:
+    def read(cls, workspace: Workspace, books: Sequence[Codebook], smoothing: Smoothing) -> Scoring:
         said = [row[0] for row in workspace.read("meta", "value", where=f"key = {literal('mean')}")]
         mean = next((mean for mean in MEANS if said == [mean]), None)
         if mean is None:
             raise ValueError(f"meta.mean is none of {', '.join(MEANS)}")
         shapes = read_members(workspace, [book.name for book in books])
-        factors: list[list[int]] = [[] for _ in shapes]
-        for number, member in workspace.read(
-            "member_factors", "factor", "member", order=["factor"]
-        ):
-            factors[member].append(int(number))
-        known = [int(row[0]) for row in workspace.read("factors", "factor", order=["factor"])]
-        if sorted(n for numbers in factors for n in numbers) != known:
-            raise ValueError("member_factors: not every factor once")
-        return cls(mean, shapes, tuple(map(tuple, factors)))
+        factors = _read_factors(workspace, len(shapes))
+        return GeometricScoring(shapes) if mean == "geometric" else cls(shapes, factors)
 
     @property
     def name(self) -> str:
@@ -138,11 +187,7 @@ class EnsembleScoring(Scoring):
     def readable(
         self, names: Sequence[str], selected: Sequence[int], parents: Sequence[tuple[int, ...]]
     ) -> dict[str, Readable]:
-        return {
-            f"{member}_{names[i]}": Readable(i, member * len(names) + i, family)
-            for member, shape in enumerate(self.shapes)
-            for i, family in shape.families.items()
-        }
+        return _readable(names, self.shapes)
 
     @property
     def joins_factors(self) -> bool:
@@ -157,15 +202,15 @@ class EnsembleScoring(Scoring):
 
     def folded(self, scored: str, is_first: bool, scorer: Scorer) -> str:
         n = len(scorer.class_names)
-        return folded_sums(scored, n, self.mean, is_first, scorer.kept, scorer.dialect)
+        return folded_sums(scored, n, is_first, scorer.kept, scorer.dialect)
 
     def from_sums(self, summed: str, scorer: Scorer) -> str:
         n, members = len(scorer.class_names), len(self.factors)
-        return mean_scores(summed, n, self.mean, members, scorer.kept, scorer.dialect)
+        return mean_scores(summed, n, members, scorer.kept, scorer.dialect)
 
     def scores(self, scorer: Scorer, coded: str, reorder: Limits | None) -> str:
-        return ensemble_scores(scorer, coded, self.factors, self.mean, reorder)
+        return ensemble_scores(scorer, coded, self.factors, reorder)
 
     def document(self, workspace: Workspace, scorer: Scorer) -> dict[str, Any]:
         members = [chains_document(workspace, member) for member in self.stages(scorer)]
-        return {"mean": self.mean, "members": [{"chains": chains} for chains in members]}
+        return {"members": [{"chains": chains} for chains in members]}

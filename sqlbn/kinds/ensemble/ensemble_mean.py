@@ -66,10 +66,15 @@ def choose_mean(
     finally:
         if rows is not encoded:
             discard(session, rows)
-    found = {mean: sums.losses(mean, losses) for mean in MEANS}
+    found = {mean: sums.losses(mean, losses) for mean in means_of(smoothing)}
     sign = -1 if by == "mcc" else 1
-    best = min(MEANS, key=lambda mean: round(sign * found[mean][by], DECIMALS))
+    best = min(found, key=lambda mean: round(sign * found[mean][by], DECIMALS))
     return MeanChoice(best, found)
+
+
+def means_of(smoothing: Smoothing) -> tuple[Mean, ...]:
+    """A geometric mean is a product with exponents, which back-off by parents has not."""
+    return MEANS if smoothing.is_hierarchical or smoothing.backoff == "cell" else ("arithmetic",)
 
 
 def _placed(rows: Encoded) -> Encoded:

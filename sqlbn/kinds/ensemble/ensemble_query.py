@@ -1,4 +1,7 @@
-"""The SQL of an ensemble's scores: the joins of one member after the other, and a mean of them."""
+"""The SQL of an arithmetic mean: the joins of one member after the other, and their mean.
+
+A geometric mean is a product, whose tables have the weights of the members in them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,6 @@ from sqlbn.engines.dialects import Dialect
 from sqlbn.engines.limits import Limits, added
 from sqlbn.engines.sql import NAMES, literal, render
 from sqlbn.kinds.compiler import Scorer
-from sqlbn.kinds.ensemble.ensemble_mean import Mean
 from sqlbn.kinds.losses import LEAST_PROBABILITY
 from sqlbn.kinds.product.product_kind import ProductScoring
 from sqlbn.kinds.product.product_query import product_scores
@@ -29,7 +31,6 @@ def ensemble_scores(
     scorer: Scorer,
     coded: str,
     members: Sequence[Sequence[int]],
-    mean: Mean,
     reorder: Limits | None,
 ) -> str:
     """Rows whose codes a query gives, with log scores; `members` are the numbers of factors."""
@@ -48,8 +49,8 @@ def ensemble_scores(
         scored = product_scores(step, coded, _as_one_query(scorer, reorder))
         gone = {f"{NAMES.code}{v}" for v in spent}
         kept = [name for name in step.kept if name not in gone]
-        coded = folded_sums(scored, n, mean, place == 0, kept, scorer.dialect)
-    return mean_scores(coded, n, mean, len(members), scorer.kept, scorer.dialect)
+        coded = folded_sums(scored, n, place == 0, kept, scorer.dialect)
+    return mean_scores(coded, n, len(members), scorer.kept, scorer.dialect)
 
 
 def _as_one_query(scorer: Scorer, reorder: Limits | None) -> Limits | None:
@@ -66,19 +67,12 @@ def _sums(n_classes: int) -> list[str]:
 
 
 def folded_sums(
-    scored: str, n_classes: int, mean: Mean, is_first: bool, kept: Sequence[str], dialect: Dialect
+    scored: str, n_classes: int, is_first: bool, kept: Sequence[str], dialect: Dialect
 ) -> str:
-    """Rows with the scores of one member, with these in the sums over members.
-
-    A geometric mean needs no normal probabilities: what they are divided by is the same for all
-    classes.
-    """
+    """Rows with the scores of one member, with its probabilities in the sums over members."""
     scores = [f"{NAMES.score}{j}" for j in range(n_classes)]
     weights = [f"{NAMES.weight}{j}" for j in range(n_classes)]
-    if mean == "geometric":
-        made = [f"{score} - {NAMES.top}" for score in scores]
-    else:
-        made = [f"{weight} / {NAMES.total}" for weight in weights]
+    made = [f"{weight} / {NAMES.total}" for weight in weights]
     before = [] if is_first else _sums(n_classes)
     spent = [*scores, *weights, *before, NAMES.top, NAMES.total]
     return render(
@@ -90,19 +84,17 @@ def folded_sums(
         weights=[dialect.exp(f"{score} - {NAMES.top}") for score in scores],
         total=added(weights),
         sums=[f"{a} + {b}" for a, b in zip(before, made, strict=True)] if before else made,
+        fence=dialect.fence,
     )
 
 
 def mean_scores(
-    summed: str, n_classes: int, mean: Mean, n_members: int, kept: Sequence[str], dialect: Dialect
+    summed: str, n_classes: int, n_members: int, kept: Sequence[str], dialect: Dialect
 ) -> str:
     """Rows with sums over all members, with the logarithms of the mean as scores."""
     sums, least = _sums(n_classes), literal(LEAST_PROBABILITY)
-    if mean == "geometric":
-        scores = [f"{total} / {n_members}" for total in sums]
-    else:
-        shares = [f"{total} / {n_members}" for total in sums]
-        scores = [f"ln({dialect.greatest([share, least])})" for share in shares]
+    shares = [f"{total} / {n_members}" for total in sums]
+    scores = [f"ln({dialect.greatest([share, least])})" for share in shares]
     return render(
         "score/mean",
         names=NAMES,

@@ -1,29 +1,61 @@
 """Leave-one-out in arrays: the losses of product_loo.py without a query an attribute.
 
 For few rows, and for many classes: planning queries takes longer than running them there. Row by
-row and class by class, with the row itself left out; some rows at a time.
+row and class by class, with the row itself left out; some rows at a time. New rows, which are not
+among the counted, are scored in the same way with nothing left out.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.counts.code_arrays import read_codes
 from sqlbn.engines import Session
 from sqlbn.engines.limits import in_blocks
 from sqlbn.engines.relations import Encoded
-from sqlbn.engines.sql import select_sql
 from sqlbn.errors import OutOfMemoryError, opt
-from sqlbn.kinds.estimates import PLAIN, Chain, MEstimate, Smoothing, mixed
+from sqlbn.kinds.estimates import Chain, MEstimate, Smoothing, mixed
 from sqlbn.kinds.losses import LEAST_PROBABILITY, TIE, Loss, finished, matthews
-from sqlbn.kinds.product.seen_chain import SeenChain
+from sqlbn.kinds.product.seen_chain import numbered, present_keys, strengths_in_turn
+from sqlbn.kinds.row_sums import dot
 
 Array = npt.NDArray[Any]
+
+
+class RowShares:
+    """What rows say of their classes: `logs` are those of ratios to the row's own, which is 0."""
+
+    def __init__(self, logs: Array, y: Array) -> None:
+        by_class = np.ascontiguousarray(logs.T)  # numpy is slow along a short last axis
+        self._y, self._top = y, by_class.max(axis=0)
+        self._ratios = np.exp(by_class - self._top)
+        self._total, self._own = self._ratios.sum(axis=0), np.exp(-self._top)
+
+    @property
+    def predicted(self) -> Array:
+        """The class that has the most; ties go to the lowest code."""
+        found: Array = (self._ratios >= 1.0 - TIE).argmax(axis=0)
+        return found
+
+    def losses(self, loss: Loss) -> Array:
+        """What every row adds to a loss that is a mean (`rmse`: to the mean square)."""
+        p = self._own / self._total
+        if loss == "rmse":
+            found: Array = np.square(1.0 - p)
+        elif loss == "log_loss":
+            found = np.minimum(np.log(self._total) + self._top, -math.log(LEAST_PROBABILITY))
+        elif loss == "brier":
+            others = np.square(self._ratios / self._total).sum(axis=0) - np.square(p)
+            found = others + np.square(1.0 - p)
+        else:
+            found = (self.predicted != self._y).astype(float)
+        return found
 
 
 class ArrayLosses:
@@ -40,24 +72,12 @@ class ArrayLosses:
         """Some rows: the logarithms of their classes' ratios to their own, which is 0."""
         weights = np.ones(len(y)) if w is None else w
         self._weights[k, prefix] += weights.sum()
-        top = logs.max(axis=1)
-        ratios = np.exp(logs - top[:, None])
-        total, own = ratios.sum(axis=1), np.exp(-top)
+        shares = RowShares(logs, y)
         for loss in self._losses:
-            if loss == "rmse":
-                values = np.square(1.0 - own / total)
-            elif loss == "log_loss":
-                values = np.minimum(np.log(total) + top, -math.log(LEAST_PROBABILITY))
-            elif loss == "brier":
-                shares = ratios / total[:, None]
-                p = own / total
-                values = np.square(shares).sum(axis=1) - np.square(p) + np.square(1.0 - p)
+            if loss == "mcc":
+                np.add.at(self._confusion[k, prefix], (y, shares.predicted), weights)
             else:
-                predicted = (ratios >= 1.0 - TIE).argmax(axis=1)
-                values = predicted != y
-                if loss == "mcc":
-                    np.add.at(self._confusion[k, prefix], (y, predicted), weights)
-            self._sums[loss][k, prefix] += float(values @ weights)
+                self._sums[loss][k, prefix] += dot(shares.losses(loss), weights)
 
     def losses(self, n_ks: int) -> dict[Loss, Array]:
         """Every loss of the first k', by prefix; 0 where nothing was added."""
@@ -81,15 +101,19 @@ def suits_arrays(encoded: Encoded) -> bool:
     return estimates <= encoded.limits.loo_array_estimates
 
 
-def needs_arrays(session: Session, encoded: Encoded) -> bool:
-    """Whether classes are too many for queries, which have an expression for each and attribute.
+def needs_arrays(session: Session, encoded: Encoded, n_attributes: int) -> bool:
+    """Whether rows are too few or classes too many for queries.
+
+    These have an expression for every class and attribute.
 
     The more rows, the less planning matters: both take some 6 ns an estimate, but queries 2 ms and
     more to plan a class and attribute (300 classes, 3 attributes: 8 s), and have all threads.
     """
-    asked = encoded.cards[-1] * min(encoded.n_attributes, session.row_engine.joins_at_once)
+    asked = encoded.cards[-1] * min(n_attributes, session.row_engine.joins_at_once)
     least, most = session.limits.loo_lookups
-    return asked > min(max(least, encoded.rows // 40), most)
+    estimates = encoded.rows * encoded.cards[-1] * n_attributes
+    is_small = estimates <= session.limits.loo_few_estimates
+    return is_small or asked > min(max(least, encoded.rows // 40), most)
 
 
 def check_memory(session: Session, encoded: Encoded, families: Mapping[int, Sequence[int]]) -> None:
@@ -107,7 +131,8 @@ def check_memory(session: Session, encoded: Encoded, families: Mapping[int, Sequ
 class ArrayLoo:
     """Losses of KDB models over the first attributes of an order, for rising k'.
 
-    Of all rows, or of `sample`. With `only_whole` those of the models with all attributes.
+    Of all rows, or of `sample`. With `only_whole` those of the models with all attributes. `others`
+    are new rows that a model of the counted ones is to be tried on.
     """
 
     def __init__(
@@ -122,46 +147,57 @@ class ArrayLoo:
         sample: Encoded | None = None,
         only_whole: bool = False,
         chains: Mapping[int, Chain] | None = None,
+        others: Encoded | None = None,
     ) -> None:
         self._families, self._order, self._cards = families, order, encoded.cards
+        # The code of a value that no counted row has is behind the others.
+        self._radices = [card + (others is not None) for card in encoded.cards]
         self.limits = session.limits
         self._smoothing = smoothing
         self._n_classes, self._losses, self._only_whole = len(class_counts), losses, only_whole
         check_memory(session, encoded, families)
         tables = [encoded] if sample is None or sample is encoded else [encoded, sample]
-        found = [read_codes(session, table) for table in tables]
-        self._codes = [np.concatenate(parts) for parts in zip(*(f[0] for f in found), strict=True)]
-        self._y = self._codes[-1].astype(np.int64)
+        used = sorted({v for family in families.values() for v in family})
+        found = [read_codes(session, table, used) for table in tables]
+        n_left_out = len(found[-1][0][-1])
+        if others is not None:
+            found.append(_of_known_classes(*read_codes(session, others, used), len(class_counts)))
+        joined = [np.concatenate(part) for part in zip(*(f[0] for f in found), strict=True)]
+        self._codes = dict(zip(used, joined[:-1], strict=True))
+        self._y = joined[-1].astype(np.int64)
         self._w = np.concatenate([f[1] for f in found]) if encoded.weighted else None
-        # The rows of a sample come after those that are counted.
+        # The rows of a sample come after those that are counted, new ones at the end.
         n = len(self._y)
-        self._left_out = range(n - len(found[-1][0][-1]), n)
+        self._new = range(n - len(found[-1][0][-1]) if others is not None else n, n)
+        self._left_out = range(self._new.start - n_left_out, self._new.start)
         self._counted = range(len(found[0][0][-1]))
         self._importance = encoded.importance
         self._class_counts = np.asarray(class_counts, float)
         self._cells: dict[tuple[int, int], Cells] = {}
-        self._chains = chains if chains is not None else self._found_chains()
+        self._strengths: dict[int, list[float]] = {}
+        if chains is not None:
+            self._strengths = {i: list(chain.strengths) for i, chain in chains.items()}
+        self._further: dict[int, Iterator[float]] = {}
 
-    def _found_chains(self) -> dict[int, Chain]:
-        """The chains of all attributes, from the rows that are counted."""
-        if not self._smoothing.is_hierarchical:
-            return dict.fromkeys(self._families, PLAIN)
-        n, found = self._counted.stop, {}
-        for position, family in self._families.items():
-            cells = self._cells_at(position, len(family) - 1)
-            first = np.unique(cells.numbers[:n], return_index=True)[1]
-            codes = [self._codes[v][first].astype(np.int64) for v in family]
-            order = np.lexsort(codes[::-1])
-            counts = cells.counts.of(cells.numbers[first][order])
-            seen = SeenChain(
-                [c[order] for c in codes],
-                counts,
-                [self._cards[v] for v in family],
-                [()] * len(family),
-                self._smoothing,
-            )
-            found[position] = Chain(seen.strengths(self.limits.strength_cells))
-        return found
+    def _strength(self, position: int, depth: int) -> float:
+        """That of a level with parents, where levels are mixed; from the rows that are counted."""
+        found = self._strengths.setdefault(position, [])
+        while len(found) < depth:
+            if position not in self._further:
+                estimate = self._smoothing.of(self._cards[position])
+                family = range(len(self._families[position]))
+                levels = (self._level_counts(position, at) for at in family)
+                most = self.limits.strength_cells
+                self._further[position] = strengths_in_turn(levels, estimate, most)
+            found.append(next(self._further[position]))
+        return found[depth - 1]
+
+    def _level_counts(self, position: int, depth: int) -> tuple[Array, Array, Array]:
+        """Of every cell of a level its counts, those of its parents' values, its cell above."""
+        cells = self._cells_at(position, depth)
+        present, row = present_keys(cells.numbers)[:2]
+        lower = self._cells_at(position, max(depth - 1, 0)).numbers[row]
+        return cells.counts.of(present), cells.around.of(cells.parents[row]), lower
 
     def surface(
         self,
@@ -205,11 +241,24 @@ class ArrayLoo:
             logs, levels = self.prior_of(part), dict[int, Level]()
             for position in self._order:
                 depth = min(k, len(self._families[position]) - 1)
-                logs += self._level(position, depth, part, levels).against_own
+                logs += self._level(position, depth, part, levels).against_own(part)
             found.append(logs)
         rows = np.arange(self._left_out.start, self._left_out.stop)
         weights = None if self._w is None else self._w[rows]
         return np.concatenate(found), self._y[rows], weights
+
+    def new_loss(self, k: int, n_attributes: int, loss: Loss) -> float:
+        """The loss of new rows under a model of the counted ones; NaN where there is none."""
+        sums = ArrayLosses([loss], 1, 1, self._n_classes)
+        width = self._n_classes * max(n_attributes, 1)
+        for block in in_blocks(self._new, max(1, self.limits.loo_array_estimates // width)):
+            part = RowBlock.of_new(block, self._y, self._w)
+            logs, levels = self.prior_of(part), dict[int, Level]()
+            for position in self._order[:n_attributes]:
+                depth = min(k, len(self._families[position]) - 1)
+                logs += self._level(position, depth, part, levels).against_own(part)
+            sums.add(0, 0, logs, part.y, part.w)
+        return float(sums.losses(1)[loss][0, 0]) if self._new else math.nan
 
     def _losses_at(
         self, k: int, at: int, part: RowBlock, levels: dict[int, Level], sums: ArrayLosses
@@ -219,7 +268,7 @@ class ArrayLoo:
             sums.add(at, 0, logs, part.y, part.w)
         for place, position in enumerate(self._order, 1):
             depth = min(k, len(self._families[position]) - 1)
-            logs += self._level(position, depth, part, levels).against_own
+            logs += self._level(position, depth, part, levels).against_own(part)
             if not self._only_whole or place == len(self._order):
                 sums.add(at, place, logs, part.y, part.w)
 
@@ -238,15 +287,13 @@ class ArrayLoo:
         cells = self._cells_at(position, depth)
         estimate = self._smoothing.of(self._cards[position])
         # What a class says is the same for all rows of a cell, but for the row's own class.
-        first, at, inverse = np.unique(
-            cells.numbers[part.rows], return_index=True, return_inverse=True
-        )
+        first, places, cell = present_keys(cells.numbers[part.rows])
         inside = cells.counts.of(first)
-        around = cells.around.of(cells.parents[part.rows][at])
+        around = cells.around.of(cells.parents[part.rows][places])
         is_mixed = self._smoothing.is_hierarchical and depth
-        strength = self._chains[position].strengths[depth - 1] if is_mixed else 0.0
+        strength = self._strength(position, depth) if is_mixed else 0.0
         return next_level(
-            self._smoothing, estimate, strength, inside, around, inverse, part, before
+            self._smoothing, estimate, strength, inside, around, places, cell, part, before
         )
 
     def _cells_at(self, position: int, depth: int) -> Cells:
@@ -257,19 +304,19 @@ class ArrayLoo:
             else:
                 parent = self._families[position][depth]
                 above = self._cells_at(position, depth - 1).parents.astype(np.int64)
-                parents = _numbered(above * self._cards[parent] + self._codes[parent])
-            numbers = _numbered(parents * self._cards[position] + self._codes[position])
+                parents = numbered(above * self._radices[parent] + self._codes[parent])
+            numbers = numbered(parents * self._radices[position] + self._codes[position])
             counts = self._counts(numbers), self._counts(parents)
             self._cells[position, depth] = Cells(_short(numbers), _short(parents), *counts)
         return self._cells[position, depth]
 
     def _counts(self, cells: Array) -> ClassCounts:
         n, c = self._counted.stop, self._n_classes
-        keys, places = np.unique(cells[:n] * c + self._y[:n], return_inverse=True)
+        keys, _, places = present_keys(cells[:n] * c + self._y[:n])
         weights = None if self._w is None else self._w[:n]
         counts = np.bincount(places, weights, minlength=len(keys)).astype(float)
         n_cells = int(cells.max(initial=-1)) + 1
-        starts = np.searchsorted(keys // c, np.arange(n_cells + 1))
+        starts = np.append(0, np.cumsum(np.bincount(keys // c, minlength=n_cells)))
         return ClassCounts(starts, _short(keys % c), counts, c)
 
 
@@ -305,12 +352,16 @@ class Cells:
 
 @dataclass(frozen=True)
 class RowBlock:
-    """Some rows: their classes, weights, and what leaving one out takes from its class."""
+    """Some rows: their classes, weights, and what leaving one out takes from its class.
+
+    `is_new`: they are not among the counted rows, and nothing is taken.
+    """
 
     rows: Array
     y: Array
     w: Array | None
     out: Array | float
+    is_new: bool = False
 
     @staticmethod
     def of(rows: Sequence[int], y: Array, w: Array | None, importance: bool) -> RowBlock:
@@ -319,16 +370,41 @@ class RowBlock:
         weights = None if w is None else w[at]
         return RowBlock(at, y[at], weights, 1.0 if weights is None or not importance else weights)
 
+    @staticmethod
+    def of_new(rows: Sequence[int], y: Array, w: Array | None) -> RowBlock:
+        """Some rows that are not counted."""
+        at = np.asarray(rows)
+        return RowBlock(at, y[at], None if w is None else w[at], 0.0, is_new=True)
+
+    def at(self, places: Array | slice) -> RowBlock:
+        """Some of them."""
+        w = None if self.w is None else self.w[places]
+        out = self.out[places] if isinstance(self.out, np.ndarray) else self.out
+        return replace(self, rows=self.rows[places], y=self.y[places], w=w, out=out)
+
+    def first(self, n: int) -> RowBlock:
+        """The first of them."""
+        return self.at(slice(0, n))
+
     def shape(self, n_classes: int) -> tuple[int, int]:
         """A number for every row and class."""
         return len(self.rows), n_classes
 
-    def others(self, counts: Array, inverse: Array, own: Array) -> Array:
-        """Whether there is more than the row itself in its cell."""
+    def others(self, counts: Array, places: Array) -> Array:
+        """Whether there is more in a cell than the row itself; a place of each cell is given.
+
+        What is true of one of its rows is true of all: either there is another class, or another
+        row of the same.
+        """
+        own = counts[np.arange(len(places)), self.y[places]]
+        out = self.out[places] if isinstance(self.out, np.ndarray) else self.out
         # By class: a difference of sums would not be exact.
-        present = np.count_nonzero(counts, axis=1)[inverse]
-        found: Array = (present > (own > 0)) | (own - self.out > 0)
+        found: Array = (np.count_nonzero(counts, axis=1) > (own > 0)) | (own - out > 0)
         return found
+
+    def goes_by_parents(self, smoothing: Smoothing) -> bool:
+        """Whether back-off asks for the parents' values only, not for the cell."""
+        return smoothing.scored_by_parents if self.is_new else smoothing.left_out_by_parents
 
     def against_own(self, logs: Array, own: Array) -> Array:
         """The logarithms of ratios to the row's class, whose own is given."""
@@ -339,16 +415,24 @@ class RowBlock:
 
 @dataclass(frozen=True)
 class Level:
-    """One attribute with some of its parents: ln P(x | parents, class), own class apart, ratios.
+    """One attribute with some of its parents: P(x | parents, class) of rows that are left out.
 
-    `is_seen`: whether the value is one where the row is left out.
+    What the other classes say is the same for all rows of a cell: `logs` by cell and class, with
+    `estimates` where levels are mixed. `cell` is that of each row, `own` what its own class says
+    without it, as a logarithm. `is_seen`: whether the value of a cell is one where a row of it is
+    left out.
     """
 
     depth: int
     logs: Array
-    own: Array
-    against_own: Array
+    estimates: Array | None
     is_seen: Array
+    cell: Array
+    own: Array
+
+    def against_own(self, part: RowBlock) -> Array:
+        """The logarithms of ratios to the row's class."""
+        return part.against_own(self.logs[self.cell], self.own)
 
 
 def prior_logs(class_counts: Array, smoothing: Smoothing, part: RowBlock) -> Array:
@@ -365,53 +449,49 @@ def next_level(
     strength: float,
     inside: Array,
     around: Array,
-    inverse: Array,
+    places: Array,
+    cell: Array,
     part: RowBlock,
     before: Level | None,
 ) -> Level:
     """What an attribute with one parent more says of rows that are left out.
 
     `inside` and `around` are the counts by class of the cells and of their parents' values;
-    `inverse` is the cell of each row. `strength` is that of mixing with the level `before`.
+    `places` has a row of each cell, `cell` the cell of each row. `strength` is that of mixing with
+    the level `before`.
     """
-    depth = 0 if before is None else before.depth + 1
-    n, t = inside[inverse, part.y], around[inverse, part.y]
-    others = part.others(inside, inverse, n)
-    if before is not None and smoothing.is_hierarchical:
-        left = np.maximum(n - part.out, 0.0), np.maximum(t - part.out, 0.0)
-        logs = np.log(mixed(inside[inverse], around[inverse], strength, np.exp(before.logs)))
-        own = np.log(mixed(*left, strength, np.exp(before.own)))
-        is_seen, back = before.is_seen, ~before.is_seen
-    else:
-        logs = np.log(estimate.of(inside, around))[inverse]
-        own = np.log(estimate.left_out(n, t, part.out))
+    n, t, estimates = inside[cell, part.y], around[cell, part.y], None
     if before is None:
+        logs, own = np.log(estimate.of(inside, around)), np.log(estimate.left_out(n, t, part.out))
         # A value that only the row itself has says nothing.
-        is_seen = others | (not smoothing.is_neutral)
-        logs[~is_seen], own[~is_seen] = 0.0, 0.0
+        is_seen = part.others(inside, places) | (not smoothing.is_neutral)
+        logs[~is_seen], own[~is_seen[cell]] = 0.0, 0.0
+        return Level(
+            0, logs, np.exp(logs) if smoothing.is_hierarchical else None, is_seen, cell, own
+        )
+    above = before.cell[places]
+    is_seen = used = before.is_seen[above]
+    if smoothing.is_hierarchical:
+        assert before.estimates is not None
+        left = np.maximum(n - part.out, 0.0), np.maximum(t - part.out, 0.0)
+        estimates = mixed(inside, around, strength, before.estimates[above])
+        logs, own = np.log(estimates), np.log(mixed(*left, strength, np.exp(before.own)))
     else:
-        if not smoothing.is_hierarchical:
-            is_seen, by_parents = before.is_seen, smoothing.left_out_by_parents
-            used = part.others(around, inverse, t) if by_parents else others
-            back = ~(used & is_seen)
-        logs[back], own[back] = before.logs[back], before.own[back]
-    return Level(depth, logs, own, part.against_own(logs.copy(), own), is_seen)
+        logs, own = np.log(estimate.of(inside, around)), np.log(estimate.left_out(n, t, part.out))
+        by_parents = part.goes_by_parents(smoothing)
+        used = part.others(around if by_parents else inside, places) & is_seen
+    back = np.flatnonzero(~used)
+    logs[back] = before.logs[above[back]]
+    own = np.where(used[cell], own, before.own)
+    return Level(before.depth + 1, logs, estimates, is_seen, cell, own)
 
 
-def read_codes(session: Session, encoded: Encoded) -> tuple[list[Array], Array]:
-    """The codes of all rows, a column a variable, and their weights."""
-    names = [encoded.column(v) for v in range(len(encoded.cards))]
-    weights = ["w"] if encoded.weighted else []
-    found = session.row_engine.arrays(select_sql(encoded.relation, ", ".join([*names, *weights])))
-    w = np.asarray(found["w"], float) if weights else np.ones(0)
-    return [np.asarray(found[name]) for name in names], w
+def _of_known_classes(codes: list[Array], w: Array, n_classes: int) -> tuple[list[Array], Array]:
+    """Without rows of a class that no counted row has: there is no loss of them."""
+    known = codes[-1] < n_classes
+    return [column[known] for column in codes], w[known] if len(w) else w
 
 
 def _short(numbers: Array) -> Array:
     """Half the memory: there are fewer rows than 2^31."""
     return numbers.astype(np.int32)
-
-
-def _numbered(keys: Array) -> Array:
-    """The keys as numbers without gaps."""
-    return np.unique(keys, return_inverse=True)[1]

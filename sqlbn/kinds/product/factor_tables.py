@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -16,11 +16,14 @@ from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import key_type, packed_sql
 from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import render
+from sqlbn.engines.threads import ahead
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import PLAIN, Chain, MEstimate, Smoothing, log_factor
 from sqlbn.kinds.product.seen_chain import SeenChain
 
 Array = npt.NDArray[Any]
+# A table of a deeper level, the codes of its cells, their logarithms by class.
+Seen = tuple["Factor", Sequence[Array], Array]
 Role = Literal["base", "cell", "parents", "discount", "child", "sparse", "group"]
 # The roles of tables that have a row for every key.
 COMPLETE = ("base", "child", "group")
@@ -51,6 +54,18 @@ class Factor:
     def table(self) -> str:
         """The table's name in the model's schema."""
         return f"predict_factor_{self.number}"
+
+
+def chains_of(factors: Sequence[Factor]) -> list[list[Factor]]:
+    """Factors that belong together, each chain from its deepest level down to its base."""
+    depth = {"cell": 2, "parents": 1, "discount": 1, "base": 0}
+    # A chain starts with its base; several members of an ensemble may have the same attribute.
+    chains: list[list[Factor]] = []
+    for factor in sorted(factors, key=lambda f: f.number):
+        if factor.role == "base":
+            chains.append([])
+        chains[-1].append(factor)
+    return [sorted(c, key=lambda f: (-f.level, -depth[f.role])) for c in chains]
 
 
 def complete_values(rows: int, limits: Limits) -> int:
@@ -196,64 +211,92 @@ class FactorTables:
             self._limits,
         )
         factors = [replace(factor, number=first + factor.number) for factor in planned]
+        session, deeper = self._workspace.session, dict[int, list[Factor]]()
+        base = [factor for factor in factors if factor.role == "base"]
+        tables = ahead(session.threads, map(self._base_job, base))
+        for factor, columns in zip(base, tables, strict=True):
+            session.create_table(self._workspace.table(factor.table), columns)
         for factor in factors:
-            if factor.role == "base":
-                self._make_base(factor)
-            else:
+            if factor.role != "base":
+                deeper.setdefault(factor.members[0], []).append(factor)
+        in_arrays = {a: own for a, own in deeper.items() if self._is_made_in_arrays(a)}
+        jobs = (self._seen_job(attribute, own) for attribute, own in in_arrays.items())
+        for made in ahead(session.threads, jobs):
+            for factor, codes, logs in made:
+                self._put_seen(factor, codes, logs)
+        for attribute, own in deeper.items():
+            for factor in own if attribute not in in_arrays else ():
                 self._make_chain(factor)
         return factors
 
-    def _make_base(self, factor: Factor) -> None:
+    def _base_job(self, factor: Factor) -> Callable[[], dict[str, Array]]:
+        """What makes the columns of a complete table, whose counts are read now."""
         n_classes = self._counts.n_classes
-        total = np.zeros([*(self._slots[v] for v in factor.variables), n_classes])
-        for member in factor.members:
-            family = self._counts.families[member]
-            level = complete_level(family, self._slots, n_classes, self._most)
-            logs = self._logs(family, level)
-            total += spread(logs, family[: level + 1], factor.variables)
-        flat = total.reshape(-1, n_classes)
-        columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
-        for j in range(n_classes):
-            columns[f"l_{j}"] = np.ascontiguousarray(flat[:, j])
-        self._workspace.session.create_table(self._workspace.table(factor.table), columns)
+        families = [self._counts.families[member] for member in factor.members]
+        levels = [complete_level(own, self._slots, n_classes, self._most) for own in families]
+        counted = [
+            self._counts.array(own[0], level) for own, level in zip(families, levels, strict=True)
+        ]
+
+        def made() -> dict[str, Array]:
+            total = np.zeros([*(self._slots[v] for v in factor.variables), n_classes])
+            for own, level, counts in zip(families, levels, counted, strict=True):
+                logs = self._logs(own, level, counts)
+                total += spread(logs, own[: level + 1], factor.variables)
+            flat = total.reshape(-1, n_classes)
+            columns: dict[str, Array] = {"key": np.arange(len(flat), dtype=np.uint32)}
+            return columns | {f"l_{j}": np.ascontiguousarray(flat[:, j]) for j in range(n_classes)}
+
+        return made
 
     def single_logs(self) -> list[Array]:
         """ln P(x | y) of every attribute, parents left aside: (codes, classes)."""
-        return [self._logs(family[:1], 0) for family in self._counts.families.values()]
+        families = self._counts.families.values()
+        return [self._logs(f[:1], 0, self._counts.array(f[0], 0)) for f in families]
 
-    def _logs(self, family: Sequence[int], level: int) -> Array:
-        """ln P(x | parents up to a level, y)."""
-        counts = self._counts.array(family[0], level)
+    def _logs(self, family: Sequence[int], level: int, counts: Array) -> Array:
+        """ln P(x | parents up to a level, y), from the counts there."""
         ignored = [self._ignored[v] for v in family[: level + 1]]
         if self._smoothing.backoff == "none" and level < len(family) - 1:
             # The base of a chain without back-off: the parents' values were never seen.
             counts = np.zeros_like(counts)
         return log_factor(counts, self._smoothing, ignored, self._chains[family[0]].cut(level))
 
-    def _make_seen(self, factor: Factor) -> None:
-        """A deeper level from arrays: mixed with those above it, or added to them."""
-        attribute, level = factor.members[0], factor.level
-        chain, family = self._chains[attribute], self._counts.families[attribute]
-        ignored = [self._ignored[v] for v in family]
-        seen = SeenChain.of(self._counts, attribute, self._smoothing, ignored)
-        if factor.role == "cell":
-            codes, logs = list(seen.levels[level].codes), seen.log_cells(level, chain)
-        else:
-            codes, logs = seen.log_discounts(level, chain)
-        radices = [self._slots[v] for v in factor.variables]
+    def _is_made_in_arrays(self, attribute: int) -> bool:
+        """Whether levels are mixed or have weights, which only arrays can."""
+        return self._smoothing.is_hierarchical or self._chains[attribute].weights is not None
+
+    def _seen_job(self, attribute: int, factors: Sequence[Factor]) -> Callable[[], list[Seen]]:
+        """What makes the deeper levels of an attribute, whose cells are read now."""
+        ignored = [self._ignored[v] for v in self._counts.families[attribute]]
+        cells, chain = SeenChain.cells_of(self._counts, attribute), self._chains[attribute]
+
+        def made() -> list[Seen]:
+            seen, found = cells.chain(self._smoothing, ignored), list[Seen]()
+            for factor in factors:
+                if factor.role == "cell":
+                    codes = list(seen.levels[factor.level].codes)
+                    logs = seen.log_cells(factor.level, chain)
+                else:
+                    codes, logs = seen.log_discounts(factor.level, chain)
+                found.append((factor, codes, logs))
+            return found
+
+        return made
+
+    def _put_seen(self, factor: Factor, codes: Sequence[Array], logs: Array) -> None:
+        """The table of a deeper level."""
         put_keyed(
             self._workspace.session,
             self._workspace.table(factor.table),
             codes,
-            radices,
+            [self._slots[v] for v in factor.variables],
             {f"l_{j}": logs[:, j] for j in range(logs.shape[1])},
         )
 
     def _make_chain(self, factor: Factor) -> None:
+        """A deeper level that stands for itself, by a query."""
         attribute = factor.members[0]
-        if self._smoothing.is_hierarchical or self._chains[attribute].weights is not None:
-            self._make_seen(factor)
-            return
         codes = self._counts.codes(attribute)
         used = self._counts.families[attribute][: factor.level + 1]
         alias = {v: f"c{place}" for place, v in enumerate(used)}
@@ -300,7 +343,10 @@ def put_keyed(
     radices: Sequence[int],
     columns: Mapping[str, Array],
 ) -> None:
-    """A table of columns under the packed key of some codes, which may be wider than an integer."""
+    """A table of columns under the packed key of some codes, which may be wider than an integer.
+
+    The codes come in the order of their keys.
+    """
     import pyarrow as pa
 
     names = [f"c{axis}" for axis in range(len(codes))]

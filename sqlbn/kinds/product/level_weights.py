@@ -8,51 +8,75 @@ are pulled towards the plain product, and not below 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.counts.code_arrays import read_codes
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.encoded import discard, sampled
+from sqlbn.engines import Session
+from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.relations import Encoded
-from sqlbn.kinds.estimates import Chain, Smoothing
+from sqlbn.engines.threads import ahead
+from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import Weighting
 from sqlbn.kinds.losses import Loss
 from sqlbn.kinds.product.array_loo import (
     ArrayLosses,
-    Level,
     RowBlock,
-    next_level,
     prior_logs,
-    read_codes,
 )
-from sqlbn.kinds.product.seen_chain import SeenChain
+from sqlbn.kinds.product.counted_levels import RowCells, cells_of_rows, levels_of_rows
+from sqlbn.kinds.product.seen_chain import CountedCells, SeenChain
+from sqlbn.kinds.row_sums import dot
+from sqlbn.structure.information import DECIMALS
 
 Array = npt.NDArray[Any]
 
-# Newton's steps, of which tens are enough, and the change of a weight below which it stops.
-_STEPS = 50
-_CLOSE = 1e-7
+# Steps, of which tens are enough; how many of the last tell of the curvature; what a step has to be
+# worth a row, or there is no further one, and of what the slopes promise; the shortest step.
+_STEPS = 200
+_REMEMBERED = 10
+_GAIN = 1e-5
+_WORTH = 1e-4
+_SHORTEST = 1e-6
 # Weights are kept to so many decimals: what the order of a sum changes must not show.
 _DECIMALS = 4
 
 
 @dataclass(frozen=True)
-class LevelWeights:
-    """Exponents of the levels of each attribute, what is added to each class, and how they did.
+class WeightsChoice:
+    """What gets weights, in chains of at most `depth` parents.
 
-    `losses` are those of rows that the weights were not fitted on, by what was weighted; `score` is
-    what is compared, smaller is better.
+    `losses` are those of rows that the weights were not fitted on, by what was weighted; `score`
+    is what is compared, smaller is better. Both are empty where there was nothing to choose.
     """
 
     weighting: Weighting
+    depth: int
+    losses: Mapping[Weighting, float]
+    score: float | None = None
+
+    @property
+    def rank(self) -> float:
+        """What candidates are compared by."""
+        return self.score if self.score is not None else 0.0
+
+
+@dataclass(frozen=True)
+class LevelWeights:
+    """Exponents of the levels of each attribute, what is added to each class, and why these."""
+
+    choice: WeightsChoice
     weights: Mapping[int, tuple[float, ...]]
     shifts: tuple[float, ...]
-    losses: Mapping[str, float]
-    score: float | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +84,8 @@ class LeftOutRows:
     """Rows with what every level says of them when they are left out.
 
     `logs` (level, row, class) and `start` (row, class) are logarithms of ratios to the row's own
-    class; `places` is the attribute of every level, `deepest` whether it is the last of its chain.
+    class; `places` is the attribute of every level, `depths` its number of parents, `centre` the
+    weight it is pulled towards: 1 for the last of a chain.
     """
 
     logs: Array
@@ -68,229 +93,361 @@ class LeftOutRows:
     y: Array
     w: Array
     places: Array
-    deepest: Array
+    depths: Array
+    centre: Array
+    threads: int = 1
+
+    @property
+    def deepest(self) -> Array:
+        """Whether a level is the last of its chain."""
+        found: Array = self.centre > 0
+        return found
 
     def part(self, rows: slice, levels: Array) -> LeftOutRows:
         """Some rows, and some levels."""
         at = np.flatnonzero(levels)
         return LeftOutRows(
-            self.logs[at, rows],
+            self.logs[:, rows] if len(at) == len(self.logs) else self.logs[at, rows],
             self.start[rows],
             self.y[rows],
             self.w[rows],
             self.places[at],
-            self.deepest[at],
+            self.depths[at],
+            self.centre[at],
+            self.threads,
         )
+
+    def within(self, most: int) -> LeftOutRows:
+        """The first rows, with so many numbers at most."""
+        rows = max(2, most // max(1, len(self.logs) * self.start.shape[1]))
+        return self.part(slice(0, rows), np.ones(len(self.logs), bool))
+
+    def up_to(self, depth: int) -> LeftOutRows:
+        """Without the levels of more parents: the last that is left of a chain stands for them."""
+        if depth >= self.depths.max(initial=0):
+            return self
+        found = self.part(slice(None), self.depths <= depth)
+        last = np.append(found.places[1:] != found.places[:-1], len(found.places) > 0)
+        return replace(found, centre=last[: len(found.places)].astype(float))
 
     def scores(self, weights: Array, shifts: Array) -> Array:
         """Logarithms of ratios to the row's own class."""
         moved: Array = self.start + shifts - shifts[self.y][:, None]
-        moved += np.tensordot(weights, self.logs, axes=1)
+        for level in np.flatnonzero(weights):
+            moved += weights[level] * self.logs[level]
         return moved
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The codes of the rows that weights are fitted on, in an order that no engine decides."""
+
+    codes: Sequence[Array]
+    part: RowBlock
+
+    @staticmethod
+    def of(session: Session, rows: Encoded) -> Drawn:
+        """All of some rows."""
+        codes, w = read_codes(session, rows, range(rows.n_attributes))
+        # Halves must not depend on the order in which an engine gives rows.
+        order = np.lexsort([w, *codes] if rows.weighted else codes)
+        order = order[np.random.default_rng(0).permutation(len(order))]
+        codes, w = [column[order] for column in codes], w[order] if rows.weighted else w
+        y = codes[-1].astype(np.int64)
+        weights = w if rows.weighted else None
+        return Drawn(codes, RowBlock.of(range(len(y)), y, weights, rows.importance))
+
+    def within(self, most: int, families: Mapping[int, Sequence[int]], n_classes: int) -> Drawn:
+        """The first of them, of which the levels of these families say so many numbers at most."""
+        n = max(2, most // max(1, sum(map(len, families.values())) * n_classes))
+        return Drawn([codes[:n] for codes in self.codes], self.part.first(n))
 
 
 def left_out_rows(
     counts: FamilyCounts,
     families: Mapping[int, Sequence[int]],
     class_counts: Sequence[float],
-    smoothing: Smoothing,
-    chains: Mapping[int, Chain],
-    rows: Encoded,
-) -> LeftOutRows:
-    """What the levels of all attributes say of some of the counted rows."""
-    codes, w = read_codes(counts.workspace.session, rows)
-    # Halves must not depend on the order in which an engine gives rows.
-    order = np.lexsort([w, *codes] if rows.weighted else codes)
-    order = order[np.random.default_rng(0).permutation(len(order))]
-    codes, w = [column[order] for column in codes], w[order] if rows.weighted else w
-    y = codes[-1].astype(np.int64)
-    part = RowBlock.of(range(len(y)), y, w if rows.weighted else None, rows.importance)
-    levels = {
-        position: _levels_of(counts, family, smoothing, chains[position], codes, part)
-        for position, family in families.items()
-    }
-    return _stacked(levels, prior_logs(np.asarray(class_counts, float), smoothing, part), part)
+    smoothings: Sequence[Smoothing],
+    drawn: Drawn,
+    weighting: Weighting = "levels",
+) -> list[LeftOutRows]:
+    """What the levels of all attributes say of some of the counted rows, by each smoothing.
+
+    Where attributes get weights only the last levels of their chains.
+    """
+    threads, part = max(1, counts.workspace.session.threads), drawn.part
+    levels = {i: _levels_of(len(family), weighting) for i, family in families.items()}
+    places = np.array([i for i, own in levels.items() for _ in own], dtype=np.int64)
+    depths = np.array([depth for own in levels.values() for depth in own], np.int64)
+    shape = len(places), *part.shape(len(class_counts))
+    # In half the memory: the weights have fewer digits.
+    logs = [np.empty(shape, np.float32) for _ in smoothings]
+    most = counts.limits.strength_cells
+
+    def fill(position: int, cells: CountedCells) -> None:
+        own, family = places == position, families[position]
+        chain = cells.chain(smoothings[0], n_levels=len(family))
+        found = cells_of_rows(chain, family, drawn.codes)
+        for smoothing, into in zip(smoothings, logs, strict=True):
+            told = into[_stretch(own)], levels[position]
+            _fill_levels(*told, chain.smoothed(smoothing), found, part, most)
+
+    jobs = (partial(fill, position, SeenChain.cells_of(counts, position)) for position in families)
+    for _ in ahead(threads, jobs):
+        pass
+    w = np.ones(len(part.y)) if part.w is None else part.w
+    last = np.append(places[1:] != places[:-1], len(places) > 0)[: len(places)].astype(float)
+    starts = [prior_logs(np.asarray(class_counts, float), s, part) for s in smoothings]
+    return [
+        LeftOutRows(found, start, part.y, w, places, depths, last, threads)
+        for found, start in zip(logs, starts, strict=True)
+    ]
 
 
-def _stacked(levels: Mapping[int, Sequence[Level]], start: Array, part: RowBlock) -> LeftOutRows:
-    logs = [level.against_own for found in levels.values() for level in found]
-    return LeftOutRows(
-        np.stack(logs) if logs else np.zeros((0, *start.shape)),
-        start,
-        part.y,
-        np.ones(len(part.y)) if part.w is None else part.w,
-        np.array([i for i, found in levels.items() for _ in found], dtype=np.int64),
-        np.array([level is found[-1] for found in levels.values() for level in found], dtype=bool),
-    )
+def _levels_of(n: int, weighting: Weighting) -> range:
+    """The levels of a chain that get weights."""
+    return range(n) if weighting == "levels" else range(n - 1, n)
 
 
-def _levels_of(
-    counts: FamilyCounts,
-    family: Sequence[int],
-    smoothing: Smoothing,
-    chain: Chain,
-    codes: Sequence[Array],
+def _stretch(is_in: Array) -> slice:
+    at = np.flatnonzero(is_in)
+    return slice(int(at[0]), int(at[-1]) + 1)
+
+
+def _fill_levels(
+    logs: Array,
+    levels: range,
+    chain: SeenChain,
+    found: Sequence[RowCells],
     part: RowBlock,
-) -> list[Level]:
-    """The levels of one attribute with these parents: what each says of the rows."""
-    seen = SeenChain.of(counts, family[0], smoothing)
-    found: list[Level] = []
-    cell = np.zeros(len(part.y), np.int64)
-    for depth, (variable, level) in enumerate(zip(family, seen.levels, strict=False)):
-        card = counts.encoded.cards[variable]
-        keys = level.lower * card + level.codes[depth]
-        cell = np.searchsorted(keys, cell * card + codes[variable].astype(np.int64))
-        first, inverse = np.unique(cell, return_inverse=True)
-        before = found[-1] if found else None
-        strength = chain.strengths[depth - 1] if smoothing.is_hierarchical and depth else 0.0
-        found.append(
-            next_level(
-                smoothing,
-                seen.estimate,
-                strength,
-                level.n[first],
-                level.t[first],
-                inverse,
-                part,
-                before,
-            )
-        )
-    return found
+    strength_cells: int,
+) -> None:
+    """What each level of one attribute says of the rows."""
+    strengths = chain.strengths(strength_cells) if chain.smoothing.is_hierarchical else ()
+    for level in levels_of_rows(chain, strengths, found, part):
+        if level.depth in levels:
+            logs[level.depth - levels.start] = level.against_own(part)
 
 
 # -- the fit -------------------------------------------------------------------------------------
 
 
 def fit_shape(rows: LeftOutRows, pull: float) -> tuple[Array, Array]:
-    """Weights and shifts of the highest likelihood: Newton's method, weights not below 0."""
-    n_levels, n_classes = len(rows.logs), rows.start.shape[1]
-    centre = np.append(rows.deepest.astype(float), np.zeros(n_classes - 1))
-    least = np.append(np.zeros(n_levels), np.full(n_classes - 1, -np.inf))
-    theta = centre.copy()
-    value, gradient, curvature = _at(theta, rows, centre, pull)
-    for _ in range(_STEPS):
-        free = ~((theta <= least) & (gradient > 0))
-        step = np.zeros_like(theta)
-        step[free] = -np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-        moved = _shorter(theta, step, value, rows, centre, pull, least)
-        if moved is None or np.abs(moved - theta).max() < _CLOSE:
-            break
-        theta = moved
-        value, gradient, curvature = _at(theta, rows, centre, pull)
-    found = np.round(theta, _DECIMALS) + 0.0
+    """Weights and shifts of the highest likelihood, weights not below 0.
+
+    A quasi-Newton method (L-BFGS): the second derivatives of hundreds of weights take longer than
+    all its steps. What is held at 0 does not move.
+    """
+    likelihood = _Likelihood(rows, pull)
+    try:
+        theta = _highest(likelihood, _GAIN * float(rows.w.sum()))
+    finally:
+        likelihood.close()
+    found, n_levels = np.round(theta, _DECIMALS) + 0.0, len(rows.logs)
     return found[:n_levels], np.append(0.0, found[n_levels:])
 
 
+def _highest(likelihood: _Likelihood, enough: float) -> Array:
+    """Where the likelihood is highest; until a step gains less than is enough."""
+    theta, least = likelihood.centre.copy(), likelihood.least
+    value, slopes = likelihood.at(theta)
+    scale, known = 1 / likelihood.curvature(theta), deque[tuple[Array, Array]](maxlen=_REMEMBERED)
+    for _ in range(_STEPS):
+        free = ~((theta <= least) & (slopes > 0))
+        step = np.where(free, -_turned(slopes, free, scale, known), 0.0)
+        moved = _shorter(likelihood, theta, step, value, slopes)
+        if moved is None and known:  # what was remembered misleads: down the slope
+            known.clear()
+            moved = _shorter(likelihood, theta, -scale * slopes * free, value, slopes)
+        if moved is None:
+            break
+        change, (less, now) = moved[0] - theta, moved[1]
+        if change @ (now - slopes) > 0:
+            known.append((change, now - slopes))
+        gained, theta, value, slopes = value - less, moved[0], less, now
+        if gained < enough:
+            break
+    return theta
+
+
+def _turned(
+    slopes: Array, free: Array, scale: Array, known: Sequence[tuple[Array, Array]]
+) -> Array:
+    """The slopes of what is free times the inverse curvature that the last steps tell of."""
+    found, done = slopes * free, list[tuple[Array, Array, float, float]]()
+    first = 1.0
+    for change, bend in reversed(known):
+        change, bend = change * free, bend * free
+        both = float(change @ bend)
+        if both > 0:
+            share = float(change @ found) / both
+            found = found - share * bend
+            if not done:
+                first = both / float(bend @ (scale * bend))
+            done.append((change, bend, both, share))
+    found = found * (first * scale)
+    for change, bend, both, share in reversed(done):
+        found = found + change * (share - float(bend @ found) / both)
+    return found
+
+
 def _shorter(
-    theta: Array,
-    step: Array,
-    value: float,
-    rows: LeftOutRows,
-    centre: Array,
-    pull: float,
-    least: Array,
-) -> Array | None:
-    """The whole step, or the first of its halves that is better; None where none is."""
+    likelihood: _Likelihood, theta: Array, step: Array, value: float, slopes: Array
+) -> tuple[Array, tuple[float, Array]] | None:
+    """The whole step, or the first of its halves that is better, with what is found there.
+
+    None where none is better.
+    """
     share = 1.0
-    while share > 1e-6:
-        tried = np.maximum(theta + share * step, least)
-        if _value(tried, rows, centre, pull)[0] < value:
-            return tried
+    while share > _SHORTEST:
+        tried = np.maximum(theta + share * step, likelihood.least)
+        found = likelihood.at(tried)
+        if found[0] < value + _WORTH * min(0.0, float(slopes @ (tried - theta))):
+            return tried, found
         share /= 2
     return None
 
 
-def _value(theta: Array, rows: LeftOutRows, centre: Array, pull: float) -> tuple[float, Array]:
-    """The negative log-likelihood with its pull, and the probabilities of the classes."""
-    n_levels = len(rows.logs)
-    scores = rows.scores(theta[:n_levels], np.append(0.0, theta[n_levels:]))
-    top = scores.max(axis=1, keepdims=True)
-    ratios = np.exp(scores - top)
-    total = ratios.sum(axis=1, keepdims=True)
-    value = float(rows.w @ (np.log(total) + top)[:, 0]) + pull / 2 * float(
-        np.square(theta - centre).sum()
-    )
-    return value, ratios / total
+class _Likelihood:
+    """The negative log-likelihood of the rows with its pull, for weights and all shifts but one.
 
+    Some rows at a time: what the levels say of them stays in the cache for both looks at it.
+    """
 
-def _at(theta: Array, rows: LeftOutRows, centre: Array, pull: float) -> tuple[float, Array, Array]:
-    """The value there, its gradient and its curvature."""
-    value, p = _value(theta, rows, centre, pull)
-    n_levels, n_classes = len(rows.logs), p.shape[1]
-    own = np.eye(n_classes)[rows.y]
-    # Mean of every level over the classes, by their probabilities; of shifts the same.
-    means = np.concatenate(
-        [np.einsum("fnc,nc->fn", rows.logs, p, optimize=True), (p - own)[:, 1:].T]
-    )
-    gradient = means @ rows.w + pull * (theta - centre)
-    weighted = p * rows.w[:, None]
-    flat = rows.logs.reshape(n_levels, p.size)
-    levels = (flat * weighted.reshape(-1)) @ flat.T
-    # A shift of class j is 1 for j, less 1 for rows of class j: their products are sums.
-    crossed = np.einsum("fnc,nc->fc", rows.logs, weighted, optimize=True)[:, 1:]
-    crossed -= (means[:n_levels] * rows.w) @ own[:, 1:]
-    shifts = _shift_products(p, own, rows.w)[1:, 1:]
-    second = np.block([[levels, crossed], [crossed.T, shifts]])
-    second -= (means * rows.w) @ means.T
-    return value, gradient, second + pull * np.eye(len(theta))
+    def __init__(self, rows: LeftOutRows, pull: float) -> None:
+        n_levels, n_classes = len(rows.logs), rows.start.shape[1]
+        self._rows, self._pull = rows, pull
+        self.centre = np.append(rows.centre, np.zeros(n_classes - 1))
+        self.least = np.append(np.zeros(n_levels), np.full(n_classes - 1, -np.inf))
+        together = max(1, Limits.weight_block // (n_classes * max(n_levels, 1)))
+        blocks = in_blocks(range(len(rows.y)), together)
+        self._blocks = [slice(block[0], block[-1] + 1) for block in blocks if len(block)]
+        # What one thread adds up by itself: the same for any number of threads.
+        together = -(-len(self._blocks) // Limits.weight_units)
+        self._units = [
+            self._blocks[at : at + together] for at in range(0, len(self._blocks), together or 1)
+        ]
+        is_small = len(self._units) < Limits.weight_units or rows.threads < 2
+        self._pool = None if is_small else ThreadPoolExecutor(rows.threads)
 
+    def close(self) -> None:
+        """Let the threads go."""
+        if self._pool is not None:
+            self._pool.shutdown()
 
-def _shift_products(p: Array, own: Array, w: Array) -> Array:
-    """Sums over rows and classes c of p_c (1[c = i] - y_i) (1[c = j] - y_j)."""
-    mixed_terms = (p * w[:, None]).T @ own
-    found: Array = np.diag(w @ p) - mixed_terms - mixed_terms.T + np.diag(w @ own)
-    return found
+    def at(self, theta: Array) -> tuple[float, Array]:
+        """The value, and its slopes."""
+        away = theta - self.centre
+        value, slopes = self._pull / 2 * float(away @ away), self._pull * away
+
+        def added(unit: Sequence[slice]) -> tuple[float, Array]:
+            some, sums = 0.0, np.zeros(len(theta))
+            for logs, p, y, w, loss in self._looks(theta, unit):
+                some += dot(w, loss)
+                found = p * w
+                found[y, np.arange(len(y))] -= w
+                by_row = np.ascontiguousarray(found.T, np.float32)
+                sums[: len(logs)] += np.einsum("fnc,nc->f", logs, by_row)
+                sums[len(logs) :] += found.sum(axis=1)[1:]
+            return some, sums
+
+        spread = map if self._pool is None else self._pool.map
+        for some, sums in spread(added, self._units):
+            value, slopes = value + some, slopes + sums
+        return value, slopes
+
+    def curvature(self, theta: Array) -> Array:
+        """The second derivative of each by itself."""
+        second = np.full(len(theta), self._pull)
+        for logs, p, _, w, _ in self._looks(theta, self._blocks):
+            logs, by_row = logs.astype(float), np.ascontiguousarray(p.T)
+            means = np.einsum("fnc,nc->fn", logs, by_row)
+            squares = np.einsum("fnc,fnc,nc->fn", logs, logs, by_row)
+            second[: len(logs)] += np.einsum("fn,n->f", squares - means**2, w)
+            second[len(logs) :] += ((p - p**2) * w).sum(axis=1)[1:]
+        return second
+
+    def _looks(
+        self, theta: Array, blocks: Sequence[slice]
+    ) -> Iterator[tuple[Array, Array, Array, Array, Array]]:
+        """Of each block what its levels say, probabilities, classes, weights, losses.
+
+        Levels are added up as the short numbers that they are: twice as fast. Probabilities have a
+        row a class, for numpy is slow along a short last axis.
+        """
+        rows, n_levels = self._rows, len(self._rows.logs)
+        shifts, by_level = np.append(0.0, theta[n_levels:]), theta[:n_levels].astype(np.float32)
+        for block in blocks:
+            logs, y = rows.logs[:, block], rows.y[block]
+            said = rows.start[block] + np.einsum("f,fnc->nc", by_level, logs)
+            scores = np.ascontiguousarray(said.T) + shifts[:, None] - shifts[y]
+            top = scores.max(axis=0)
+            ratios = np.exp(scores - top)
+            total = ratios.sum(axis=0)
+            yield logs, ratios / total, y, rows.w[block], np.log(total) + top
 
 
 # -- the choice ----------------------------------------------------------------------------------
 
 
 def choose_weights(
-    rows: LeftOutRows,
-    asked: Sequence[Weighting],
-    loss: Loss,
-    pull: float,
-    is_compared: bool = False,
-) -> LevelWeights:
+    rows: LeftOutRows, asked: Sequence[Weighting], loss: Loss, pull: float, depths: Sequence[int]
+) -> WeightsChoice:
     """The best of what was asked for, by rows that the weights were not fitted on.
 
-    Each half of the rows is weighed by what the other half says; then all rows are fitted.
+    Each half of the rows is weighed by what the other half says. Of several numbers of parents the
+    deepest comes first, until fewer are worse.
     """
-    used = _levels_used(rows)
-    tried: dict[Weighting, dict[Loss, float]] = {}
-    if len(asked) > 1 or is_compared:
-        tried = {how: _crossed_losses(rows, used[how], how, loss, pull) for how in asked}
-    best = min(tried, key=lambda how: _score(tried[how], loss), default=asked[0])
-    weights, shifts = _fitted(rows.part(slice(None), used[best]), best, pull)
-    by_level = np.zeros(len(rows.places))
-    by_level[used[best]] = weights
-    found = {
-        int(place): tuple(map(float, by_level[rows.places == place]))
-        for place in np.unique(rows.places)
+    tried = list[WeightsChoice]()
+    for depth in sorted(depths, reverse=True):
+        part = rows.up_to(depth)
+        found = {
+            how: crossed_losses(part, _levels_used(part, how), how, loss, pull) for how in asked
+        }
+        ranks = {how: rank_of(losses, loss) for how, losses in found.items()}
+        best = min(asked, key=ranks.__getitem__)
+        losses = {how: values[loss] for how, values in found.items()}
+        tried.append(WeightsChoice(best, depth, losses, ranks[best]))
+        if ranks[best] > min(choice.rank for choice in tried):
+            break
+    return min(tried, key=lambda choice: (choice.rank, choice.depth))
+
+
+def compared_by(loss: Loss) -> str:
+    """The same in words."""
+    return "rmse times log loss" if loss == "rmse" else loss
+
+
+def chosen_weights(rows: LeftOutRows, choice: WeightsChoice, limits: Limits) -> LevelWeights:
+    """The weights that were chosen, fitted on as many of the rows as tell enough.
+
+    The rows have the levels that get weights.
+    """
+    part = rows.within(limits.weight_fitted_values)
+    weights, shifts = _fitted(part, choice.weighting, limits.weight_pull)
+    ends = rows.deepest
+    levels = {
+        int(place): [0.0] * (1 + int(depth))
+        for place, depth in zip(rows.places[ends], rows.depths[ends], strict=True)
     }
-    return LevelWeights(
-        best,
-        found,
-        tuple(map(float, shifts)),
-        {how: losses[loss] for how, losses in tried.items()},
-        _score(tried[best], loss) if tried else None,
-    )
+    for place, depth, weight in zip(part.places, part.depths, weights, strict=True):
+        levels[int(place)][int(depth)] = float(weight)
+    by_place = {place: tuple(own) for place, own in sorted(levels.items())}
+    return LevelWeights(choice, by_place, tuple(map(float, shifts)))
 
 
-def _levels_used(rows: LeftOutRows) -> dict[Weighting, Array]:
-    every = np.ones(len(rows.places), bool)
-    return {"none": rows.deepest, "attributes": rows.deepest, "levels": every}
+def _levels_used(rows: LeftOutRows, weighting: Weighting) -> Array:
+    return np.ones(len(rows.places), bool) if weighting == "levels" else rows.deepest
 
 
-def _score(losses: Mapping[Loss, float], loss: Loss) -> float:
-    """What is compared. RMSE, the usual loss, counts as much as log loss does.
+def rank_of(losses: Mapping[Loss, float], loss: Loss) -> float:
+    """What is compared, smaller is better. RMSE, the usual loss, counts as much as log loss does.
 
     Weights are fitted by likelihood: they mend probabilities that are too sure of themselves,
     which RMSE hardly sees.
     """
-    if loss == "rmse":
-        return losses["rmse"] * losses["log_loss"]
-    return -losses[loss] if loss == "mcc" else losses[loss]
+    value = losses["rmse"] * losses["log_loss"] if loss == "rmse" else losses[loss]
+    return round(-value if loss == "mcc" else value, DECIMALS)
 
 
 def _fitted(rows: LeftOutRows, weighting: Weighting, pull: float) -> tuple[Array, Array]:
@@ -299,7 +456,7 @@ def _fitted(rows: LeftOutRows, weighting: Weighting, pull: float) -> tuple[Array
     return fit_shape(rows, pull)
 
 
-def _crossed_losses(
+def crossed_losses(
     rows: LeftOutRows, levels: Array, weighting: Weighting, loss: Loss, pull: float
 ) -> dict[Loss, float]:
     """The losses of each half with weights that were fitted on the other."""
@@ -319,7 +476,6 @@ def fit_weights(
     families: Mapping[int, Sequence[int]],
     class_counts: Sequence[float],
     smoothing: Smoothing,
-    chains: Mapping[int, Chain],
     asked: Sequence[Weighting],
     loss: Loss,
     encoded: Encoded | None = None,
@@ -327,14 +483,34 @@ def fit_weights(
 ) -> LevelWeights:
     """Weights of a product of these families, which are counted, from a sample of its rows."""
     session, encoded = counts.workspace.session, encoded or counts.encoded
-    limits, n_classes = session.limits, len(class_counts)
-    n_levels = sum(map(len, families.values())) + n_classes
-    room = min(limits.weight_values, int(limits.weight_share * session.memory_bytes / 8))
-    most = max(1, min(limits.weight_rows, room // (n_levels * n_classes)))
-    rows = sampled(session, encoded, most)
+    limits = session.limits
+    rows = sampled(session, encoded, weighed_rows(counts, sum(map(len, families.values()))))
     try:
-        left_out = left_out_rows(counts, families, class_counts, smoothing, chains, rows)
+        drawn = Drawn.of(session, rows)
     finally:
         if rows is not encoded:
             discard(session, rows)
-    return choose_weights(left_out, asked, loss, limits.weight_pull, is_compared)
+    depth = max((len(family) - 1 for family in families.values()), default=0)
+    choice = WeightsChoice(asked[0], depth, {})
+    if len(asked) > 1 or is_compared:
+        few = drawn.within(limits.weight_compared_values, families, counts.n_classes)
+        (rows_left,) = left_out_rows(counts, families, class_counts, [smoothing], few)
+        choice = choose_weights(rows_left, asked, loss, limits.weight_pull, [depth])
+    if choice.weighting == "none":
+        return LevelWeights(choice, {}, ())
+    how = choice.weighting
+    (rows_left,) = left_out_rows(counts, families, class_counts, [smoothing], drawn, how)
+    return chosen_weights(rows_left, choice, limits)
+
+
+def weighed_rows(counts: FamilyCounts, n_levels: int) -> int:
+    """How many rows so many weights can be fitted on."""
+    session, n_classes = counts.workspace.session, counts.n_classes
+    values = (n_levels + n_classes) * n_classes
+    return max(1, min(session.limits.weight_rows, weight_room(session) // values))
+
+
+def weight_room(session: Session) -> int:
+    """How many numbers of left-out rows may be held at once."""
+    limits = session.limits
+    return min(limits.weight_values, int(limits.weight_share * session.memory_bytes / 4))

@@ -14,21 +14,28 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.relations import Encoded
 from sqlbn.errors import ColumnError
 from sqlbn.kinds.estimates import Chain, Smoothing
-from sqlbn.kinds.first_pass import Decider, count_information, decide_structure
+from sqlbn.kinds.first_pass import (
+    Decider,
+    count_information,
+    decide_structure,
+    information_in_arrays,
+    is_countable,
+)
 from sqlbn.kinds.kind import Fitting, Job, Weighting
 from sqlbn.kinds.losses import Loss
-from sqlbn.kinds.product.array_loo import ArrayLoo, suits_arrays
+from sqlbn.kinds.product.array_loo import ArrayLoo
 from sqlbn.kinds.product.factor_tables import AttributeValues, FactorTables
-from sqlbn.kinds.product.level_weights import LevelWeights, fit_weights
+from sqlbn.kinds.product.level_weights import WeightsChoice, compared_by, fit_weights
 from sqlbn.kinds.product.refinements import Refined, Refinement, smoothings_of
 from sqlbn.kinds.product.seen_chain import find_chains
+from sqlbn.kinds.selection import NestedLosses, write_loocv
 from sqlbn.kinds.structure_tables import write_structure
 from sqlbn.search.bounds import Rule
 from sqlbn.search.dependence import Decided
 from sqlbn.search.methods import search_network
 from sqlbn.search.search_options import Searching
-from sqlbn.structure.information import Information
-from sqlbn.structure.shape import Shape, Structure
+from sqlbn.structure.information import DECIMALS, Information
+from sqlbn.structure.shape import Choice, Shape, Structure
 
 
 class ProductFit(Fitting):
@@ -42,14 +49,16 @@ class ProductFit(Fitting):
         super().__init__(job)
         self._refinement, self._decide = refinement, decide
         self._decided: Decided | None = None
-        self._arrays: list[ArrayLoo] = []
-        self._depth = 0
+        # What a trial in arrays is of: families and the order of the attributes.
+        self._tried: tuple[Mapping[int, Family], Sequence[int]] | None = None
 
     def count(self) -> None:
         job = self.job
         if job.rule is not None and self._decide is not None and job.shape is None:
             self._decided, info = decide_structure(job, job.rule, self._decide)
             self._decided.write(job.workspace, job.names)
+        elif job.is_trial and self._refinement.tries_in_arrays(job.encoded) and is_countable(job):
+            info = information_in_arrays(job)
         else:
             info = count_information(job)
         self.info = replace(info, names=job.names)
@@ -62,8 +71,8 @@ class ProductFit(Fitting):
             if follows is None
             else follows.families
         )
-        if job.is_trial and self._is_quick():
-            self._use_arrays(families, structure)
+        if job.is_trial and self._refinement.tries_in_arrays(job.encoded):
+            self._tried = families, structure.order
             return
         with job.progress.stage("parameters", self.title, job.encoded.rows, len(families)):
             counts = count_families(
@@ -71,6 +80,7 @@ class ProductFit(Fitting):
             )
         if follows is None:
             self.refined = self._refined(counts, structure)
+            self.parents = self.refined.shape.k
         else:
             shape = self._refinement.follow(follows, job, self.info)
             kept = {"weights": job.weightings[0]} if shape.shifts else {}
@@ -85,6 +95,11 @@ class ProductFit(Fitting):
         """The best of the models that a choice of smoothing and weights leaves."""
         job, chosen = self.job, self._refinement
         found = chosen.candidates(job, counts, structure)
+        nested: dict[str | None, NestedLosses] = {
+            r.smoothing.rule: r.nested for r in found if r.nested is not None
+        }
+        if nested:
+            write_loocv(job.workspace, nested)
         weights = {"weights": "none"} if job.weightings != ("none",) else {}
         if weights and job.encoded.rows < job.encoded.limits.choice_rows:
             rows = f"{job.encoded.rows:,} rows"
@@ -129,8 +144,8 @@ class ProductFit(Fitting):
         listed = ", ".join(f"{how} {value:.4f}" for how, value in found.losses.items())
         job.progress.note(
             f"weights with {refined.smoothing.rule}, {len(shape.selected)} attributes: "
-            f"{found.weighting}, by {loss} on rows that they were not "
-            f"fitted on ({listed})"
+            f"{found.weighting}, by {compared_by(loss)} of rows that they were not fitted on "
+            f"({loss}: {listed})"
         )
         return replace(
             refined,
@@ -146,19 +161,6 @@ class ProductFit(Fitting):
             return self._decided.structure
         return self.job.learner.structure(self.info)
 
-    def _is_quick(self) -> bool:
-        """Whether a trial is one of few rows, whose RMSE is found without counts."""
-        return self._refinement.loss == "rmse" and suits_arrays(self.job.encoded)
-
-    def _use_arrays(self, families: Mapping[int, Family], structure: Structure) -> None:
-        job = self.job
-        self._depth = max((len(family) - 1 for family in families.values()), default=0)
-        session, classes = job.workspace.session, job.prepared.class_counts
-        self._arrays = [
-            ArrayLoo(session, job.encoded, families, structure.order, classes, smoothing)
-            for smoothing in smoothings_of(job)
-        ]
-
     def parameters(self) -> None:
         job, shape = self.job, self.refined.shape
         finish_product(
@@ -171,9 +173,38 @@ class ProductFit(Fitting):
         )
 
     def loo_loss(self, loss: Loss) -> float:
-        if not self._arrays:
+        if self._tried is None:
             return self._refinement.loo_loss(self.job, self.refined, loss)
-        return min(self._refinement.array_loss(p, self._depth) for p in self._arrays)
+        _, choice, value = self._best_in_arrays()
+        self.parents = choice.k
+        return value
+
+    def crossed_losses(self, others: Encoded) -> tuple[float, float]:
+        passes, choice, value = self._best_in_arrays(others)
+        return value, passes.new_loss(choice.k, choice.n_attributes, "rmse")
+
+    def _best_in_arrays(self, others: Encoded | None = None) -> tuple[ArrayLoo, Choice, float]:
+        """A trial with the best smoothing."""
+        tried = [self._in_arrays(smoothing, others) for smoothing in smoothings_of(self.job)]
+        return min(tried, key=lambda found: round(found[2], DECIMALS))
+
+    def _in_arrays(
+        self, smoothing: Smoothing, others: Encoded | None = None
+    ) -> tuple[ArrayLoo, Choice, float]:
+        """A trial with one smoothing: what is kept, by leave-one-out, and its RMSE."""
+        assert self._tried is not None
+        job, (families, order) = self.job, self._tried
+        passes = ArrayLoo(
+            job.workspace.session,
+            job.encoded,
+            families,
+            order,
+            job.prepared.class_counts,
+            smoothing,
+            others=others,
+        )
+        depth = max((len(family) - 1 for family in families.values()), default=0)
+        return passes, *self._refinement.array_model(passes, depth, is_rough=others is None)
 
 
 class SearchedFit(ProductFit):
@@ -222,24 +253,23 @@ def weighted_shape(
     loss: Loss,
     rows: Encoded | None = None,
     is_compared: bool = False,
-) -> tuple[Shape, LevelWeights]:
+) -> tuple[Shape, WeightsChoice]:
     """The shape with the weights that rows ask for: those that are counted, or some of them.
 
     `is_compared`: also by how much they help, where there is no choice.
     """
     families = {i: shape.families[i] for i in shape.structure.order if i in shape.selected}
-    chains = find_chains(counts, smoothing, ignored_codes(counts, smoothing))
     found = fit_weights(
-        counts, families, class_counts, smoothing, chains, weightings, loss, rows, is_compared
+        counts, families, class_counts, smoothing, weightings, loss, rows, is_compared
     )
-    if found.weighting == "none":
-        return shape, found
+    if found.choice.weighting == "none":
+        return shape, found.choice
     levels = tuple(
         found.weights.get(i, (*(0.0,) * len(p), 1.0)) for i, p in enumerate(shape.structure.parents)
     )
     names = [str(row[0]) for row in counts.workspace.read("classes", "class", order=["code"])]
     shifts = dict(zip(names, found.shifts, strict=True))
-    return replace(shape, weights=levels, shifts=shifts), found
+    return replace(shape, weights=levels, shifts=shifts), found.choice
 
 
 def finish_product(

@@ -19,7 +19,6 @@ from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.first_pass import Decider
 from sqlbn.kinds.kind import (
-    WEIGHTS_STAY,
     Added,
     Covered,
     Fitting,
@@ -32,14 +31,16 @@ from sqlbn.kinds.kind import (
     StructureLearner,
     Titled,
     table_of,
+    weights_stay,
 )
+from sqlbn.kinds.product.factor_tables import chains_of
 from sqlbn.kinds.product.product_fit import (
     ProductFit,
     SearchedFit,
     finish_product,
     weighted_shape,
 )
-from sqlbn.kinds.product.product_query import chains_of, product_scores
+from sqlbn.kinds.product.product_query import product_scores
 from sqlbn.kinds.product.refinements import Refinement, Selective, Weighted, Whole
 from sqlbn.search.search_options import Searching
 from sqlbn.structure.information import Information
@@ -63,7 +64,9 @@ class ProductKind(Kind):
         found = {"structure_sample", "backoff", "weight"}
         found |= {"bound"} if self.decide is not None else set()
         found |= {"smoothing", "weights"} if not isinstance(self.refinement, Weighted) else set()
-        return frozenset(found | ({"loocv_sample"} if self.selection is not None else set()))
+        return frozenset(
+            found | ({"loocv_sample", "race"} if self.selection is not None else set())
+        )
 
     @property
     def selection(self) -> Selection | None:
@@ -71,6 +74,9 @@ class ProductKind(Kind):
 
     def has_loo(self, smoothing: Smoothing) -> bool:
         return self.refinement.has_loo and smoothing.has_loo
+
+    def tries_in_arrays(self, codes: Encoded) -> bool:
+        return self.refinement.tries_in_arrays(codes)
 
     def numbers_rows(self, with_loss: bool) -> bool:
         return False
@@ -117,7 +123,7 @@ class ProductKind(Kind):
         found = super().rederive(outline, info, covered)
         if not outline.shape.shifts:
             return found
-        return replace(found, notes=(*found.notes, WEIGHTS_STAY))
+        return replace(found, notes=(*found.notes, weights_stay()))
 
     @property
     def kept_notes(self) -> tuple[str, ...]:
@@ -184,6 +190,10 @@ class ProductScoring(Scoring):
     @property
     def adds_factors(self) -> bool:
         return True
+
+    @property
+    def has_long_form(self) -> bool:
+        return self.adds_factors
 
     def scores(self, scorer: Scorer, coded: str, reorder: Limits | None) -> str:
         return product_scores(scorer, coded, reorder)

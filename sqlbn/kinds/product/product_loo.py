@@ -33,11 +33,24 @@ LeftOut = tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any] | None]
 
 @dataclass(frozen=True)
 class Batch:
-    """Attributes (places in the order) that one query joins."""
+    """Attributes (places in the order) that one query joins, and the prefixes that it is asked for.
+
+    `end` is where the last batch ends.
+    """
 
     places: range
-    is_first: bool
-    is_last: bool
+    end: int
+    prefixes: tuple[int, ...]
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it starts from the prior."""
+        return self.places.start == 0
+
+    @property
+    def is_last(self) -> bool:
+        """Whether no attribute comes after it."""
+        return self.places.stop == self.end
 
 
 class LeaveOneOut:
@@ -65,9 +78,9 @@ class LeaveOneOut:
         self._relation = rows or self._encoded.relation
         self._rotated = not any(needs_classes(loss) for loss in losses)
         self._slots = slots_of(counts.n_classes, self._rotated)
-        chains = chains if chains is not None else dict.fromkeys(counts.families, PLAIN)
+        self.chains = chains if chains is not None else dict.fromkeys(counts.families, PLAIN)
         total = float(sum(class_counts))
-        self._tables = LooTables(counts, total, smoothing, self._rotated, chains)
+        self._tables = LooTables(counts, total, smoothing, self._rotated, self.chains)
         self._place: str | None = None
         self._weight = "w" if self._encoded.weighted else None
         summed = select_sql(self._relation, self._encoded.total_sql)
@@ -79,10 +92,12 @@ class LeaveOneOut:
         ks: Sequence[int],
         advance: Callable[[], None] = lambda: None,
         is_enough: Callable[[dict[Loss, Array]], bool] | None = None,
+        wanted: Mapping[int, Sequence[int]] | None = None,
     ) -> dict[Loss, Array]:
         """For each loss an array (k' in the order of `ks`, number of attributes).
 
-        `is_enough` is asked after each k' whether the greater ones may be left out.
+        `is_enough` is asked after each k' whether the greater ones may be left out. `wanted` are
+        the numbers of attributes of each k', where not all are; the values of others are 0.
         """
         found: dict[Loss, Array] = {
             loss: np.zeros((0, len(self._order) + 1)) for loss in self._losses
@@ -90,10 +105,13 @@ class LeaveOneOut:
         try:
             with self._row_engine.joins_as_written():
                 for k in ks:
-                    for loss, values in self.losses_at(k, self._relation, self._total).items():
-                        found[loss] = np.vstack([found[loss], values])
+                    prefixes = self._prefixes if wanted is None else wanted.get(k, ())
+                    values = self.losses_at(k, self._relation, self._total, prefixes)
+                    for loss in self._losses:
+                        found[loss] = np.vstack([found[loss], values[loss]])
                     self._tables.forget(k)
-                    advance()
+                    if prefixes:
+                        advance()
                     if is_enough is not None and is_enough(found):
                         break
         finally:
@@ -110,16 +128,17 @@ class LeaveOneOut:
         """How many threads will share the rows."""
         return self._session.threads
 
-    def prepare(self, k: int) -> None:
+    def prepare(self, k: int, n_attributes: int) -> None:
         """Make the tables of one k'; they are kept until it has been evaluated."""
-        for position in self._order:
+        self._tables.prepare(self._order[:n_attributes], k)
+        for position in self._order[:n_attributes]:
             self._tables.at(position, k)
 
-    def time_slice(self, k: int, size: int) -> None:
+    def time_slice(self, k: int, prefixes: Sequence[int], size: int) -> None:
         """Do the work of one k' for a few rows, to see how long it takes."""
         slice_ = self._row_engine.persist(select_sql(self._relation, limit=size), "loo_slice")
         with self._row_engine.joins_as_written():
-            self.losses_at(k, slice_.relation, 1.0)
+            self.losses_at(k, slice_.relation, 1.0, prefixes)
         self._row_engine.unpersist(slice_)
 
     def _write_prior(self, class_counts: npt.NDArray[np.float64], smoothing: Smoothing) -> float:
@@ -144,7 +163,7 @@ class LeaveOneOut:
         self._place = place
         try:
             with self._row_engine.joins_as_written():
-                for batch in self._batches(k):
+                for batch in self._batches(k, ()):
                     carried = self._carried(batch, k)
                     query = self._joined_sql(batch, k, relation, False, carried)
                     query = self._state_sql(batch, k, query)
@@ -167,14 +186,18 @@ class LeaveOneOut:
 
     # -- one k' ------------------------------------------------------------------------------
 
-    def losses_at(self, k: int, relation: str, total: float) -> dict[Loss, list[float]]:
-        """For each loss its value after 0, 1, … attributes, over the rows of a relation."""
-        prefixes = len(self._order) + 1
-        totals = LossTotals(self._row_engine, self._losses, prefixes, self._counts.n_classes)
+    def losses_at(
+        self, k: int, relation: str, total: float, prefixes: Sequence[int]
+    ) -> dict[Loss, list[float]]:
+        """For each loss its value after 0, 1, … attributes, over the rows of a relation.
+
+        Those of other numbers of attributes than `prefixes` are 0.
+        """
+        size = len(self._order) + 1
+        totals = LossTotals(self._row_engine, self._losses, size, self._counts.n_classes)
         state = None
-        for batch in self._batches(k):
-            first = 0 if batch.is_first else batch.places.start + 1
-            wanted = [p for p in range(first, batch.places.stop + 1) if p in self._prefixes]
+        for batch in self._batches(k, prefixes) if prefixes else ():
+            wanted = batch.prefixes
             after, once = None, self._row_engine.joins_once and not batch.is_last
             carried = [] if batch.is_last else self._carried(batch, k)
             if wanted and not once:
@@ -196,19 +219,23 @@ class LeaveOneOut:
             state = after
         return totals.losses(total)
 
-    def _batches(self, k: int) -> list[Batch]:
-        d, start, bound = len(self._order), 0, self._prior_bound
+    def _batches(self, k: int, prefixes: Sequence[int]) -> list[Batch]:
+        """Those up to the last of some prefixes; all attributes where there are none."""
+        d, start, bound = max(prefixes, default=len(self._order)), 0, self._prior_bound
         ends: list[int] = []
         limits = self._session.limits
-        for place, position in enumerate(self._order):
+        self._tables.prepare(self._order[:d], k)
+        for place, position in enumerate(self._order[:d]):
             bound += self._tables.at(position, k).bound
             most = limits.loo_first_bound if not ends else limits.loo_bound
             if place > start and (bound > most or place - start >= self._row_engine.joins_at_once):
                 ends.append(place)
                 start, bound = place, self._tables.at(position, k).bound
         ends.append(d)
-        starts = [0, *ends[:-1]]
-        return [Batch(range(a, b), a == 0, b == d) for a, b in zip(starts, ends, strict=True)]
+        return [
+            Batch(range(a, b), d, tuple(p for p in prefixes if a < p <= b or p == a == 0))
+            for a, b in zip([0, *ends[:-1]], ends, strict=True)
+        ]
 
     # -- SQL ---------------------------------------------------------------------------------
 
@@ -261,14 +288,15 @@ class LeaveOneOut:
         kept = [*self._kept(), *carried]
         if not batch.is_first:
             kept += [*(f"start{j}" for j in self._slots), "own", "shift"]
-        elif with_terms and 0 in self._prefixes:
+        elif with_terms and 0 in batch.prefixes:
             sql, new = self._with_terms(sql, [*kept, *(f"k{p}" for p in batch.places), *ratios])
             kept += new
         size = self._session.limits.loo_step
         for start in range(batch.places.start, batch.places.stop, size):
             step = range(start, min(start + size, batch.places.stop))
             later = [f"k{p}" for p in range(step.stop, batch.places.stop)]
-            sql, new = self._step_sql(sql, step, k, kept + later, with_terms, batch.is_first)
+            terms_after = batch.prefixes if with_terms else ()
+            sql, new = self._step_sql(sql, step, k, kept + later, terms_after, batch.is_first)
             kept += new
         return sql
 
@@ -290,7 +318,7 @@ class LeaveOneOut:
         step: range,
         k: int,
         carried: list[str],
-        with_terms: bool,
+        terms_after: Sequence[int],
         is_first: bool,
     ) -> tuple[str, list[str]]:
         """A few more attributes, and the names of the terms that they leave."""
@@ -309,7 +337,7 @@ class LeaveOneOut:
                 ratio = self._tables.ratio_sql(self._order[p], k, f"f{p}", "s", j)
                 so_far[j] = f"{so_far[j]} * {ratio}"
                 products.append({"sql": so_far[j], "name": f"q{p}_{j}"})
-            if with_terms and p + 1 in self._prefixes:
+            if p + 1 in terms_after:
                 found = self._terms([f"q{p}_{j}" for j in self._slots], is_first)
                 made += [{"sql": sql, "name": f"{n}{p + 1}"} for n, sql in found.items()]
                 names += [f"{n}{p + 1}" for n in found]
@@ -330,7 +358,7 @@ class LeaveOneOut:
         """The codes that later batches need."""
         later = {
             v
-            for position in self._order[batch.places.stop :]
+            for position in self._order[batch.places.stop : batch.end]
             for v in self._counts.axes(position, min(k, self._counts.depth(position)))[:-1]
         }
         return [self._encoded.column(v) for v in sorted(later)]

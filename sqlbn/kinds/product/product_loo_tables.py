@@ -13,8 +13,10 @@ mixed (hierarchical smoothing), it has n and t of every level.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ import numpy.typing as npt
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.engines.packing import packed_sql
 from sqlbn.engines.sql import literal
+from sqlbn.engines.threads import ahead
 from sqlbn.kinds.estimates import (
     Chain,
     Smoothing,
@@ -119,23 +122,38 @@ class LooTables:
 
     # -- making ------------------------------------------------------------------------------
 
+    def prepare(self, positions: Sequence[int], k: int) -> None:
+        """Make the tables of k' that are made in arrays, by several threads."""
+        levels = ((position, min(k, self._counts.depth(position))) for position in positions)
+        missing = [at for at in levels if at not in self._tables and self._is_dense(*at)]
+        made = ahead(self._session.threads, starmap(self._dense, missing))
+        for at, (table, bound) in zip(missing, made, strict=True):
+            self._tables[at] = self._put(table, bound)
+
     def _make_dense(self, position: int, level: int) -> LooTable:
+        return self._put(*self._dense(position, level)())
+
+    def _dense(self, position: int, level: int) -> Callable[[], tuple[Any, float]]:
+        """The work of a table that holds every key, and a bound; counts are read here."""
+        return partial(self._columns, position, level, self._counts.array(position, level))
+
+    def _columns(self, position: int, level: int, counts: Array) -> tuple[Any, float]:
         import pyarrow as pa
 
-        counts, cells = self._counts.array(position, level), self._counts.cells(position, level)
+        cells = counts.size
         columns = {"key": np.arange(cells, dtype=np.uint32)}
         strengths = self._strengths(position, level)
         if self._importance and self._smoothing.is_hierarchical:
             columns |= mixed_importance_columns(counts, self._smoothing, self._rotated, strengths)
-            return self._put(pa.table(columns), self._most(position))
+            return pa.table(columns), self._most(position)
         if self._importance:
             columns |= importance_columns(counts, self._smoothing, self._rotated)
-            return self._put(pa.table(columns), self._most(position))
+            return pa.table(columns), self._most(position)
         ratios = loo_ratios(counts, self._smoothing, self._rotated, strengths=strengths)
         flat = ratios.reshape(cells, len(self._slots))
         columns |= {f"r_{j}": np.ascontiguousarray(flat[:, i]) for i, j in enumerate(self._slots)}
         bound = float(np.abs(np.log(flat)).max()) if flat.size else 0.0
-        return self._put(pa.table(columns), bound)
+        return pa.table(columns), bound
 
     def _strengths(self, position: int, level: int) -> tuple[float, ...]:
         return self._chains[position].strengths[:level] if self._smoothing.is_hierarchical else ()
@@ -149,7 +167,7 @@ class LooTables:
     def _make_seen(self, position: int, level: int) -> LooTable:
         """Ratios of the cells that were seen, from arrays: levels are mixed with those above."""
         counts, n_classes = self._counts, self._counts.n_classes
-        seen = SeenChain.of(counts, position, self._smoothing)
+        seen = SeenChain.of(counts, position, self._smoothing, n_levels=level + 1)
         chain, cells = self._chains[position], seen.levels[level]
         at, y = np.nonzero(cells.n)
         all_in, own = seen.estimates(chain)[level], seen.estimates(chain, out=1.0)[level]

@@ -23,28 +23,32 @@ from sqlbn.engines.relations import ROW
 from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import NAMES, render, select_sql
 from sqlbn.kinds.compiler import Scorer, coded_rows
-from sqlbn.kinds.product.factor_tables import Factor
+from sqlbn.kinds.product.factor_tables import Factor, chains_of
+from sqlbn.kinds.product.long_form import long_scores
 from sqlbn.kinds.row_queries import BATCH, joined_batch
 
 
 def product_scores(scorer: Scorer, coded: str, reorder: Limits | None = None) -> str:
     """Rows whose codes (and those of no other attributes) a query gives, with log scores."""
-    keys = [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in scorer.factors]
     codes = [f"{NAMES.code}{v}" for v in scorer.used]
-    scored = render(
-        "score/keys",
-        names=NAMES,
-        coded=coded,
-        kept=scorer.dialect.without(codes, among=scorer.kept),
-        keys=keys,
-        starts=[scorer.dialect.double(prior) for prior in scorer.log_prior],
-    )
-    joins, looked_up = len(scorer.factors), len(scorer.factors) * len(scorer.class_names)
+    chains = chains_of(scorer.factors)
+    without = scorer.dialect.without(codes, among=scorer.kept)
+    if scorer.long is not None:
+        lone = [_key(scorer, chain[0]) for chain in chains if len(chain) == 1]
+        chains = [chain for chain in chains if len(chain) > 1]
+        keys = _keys(scorer, chains)
+        scored = long_scores(scorer, coded, without, lone, keys)
+    else:
+        keys = _keys(scorer, chains)
+        starts = [scorer.dialect.double(prior) for prior in scorer.log_prior]
+        scored = render(
+            "score/keys", names=NAMES, coded=coded, kept=without, keys=keys, starts=starts
+        )
+    joins, looked_up = len(keys), len(keys) * len(scorer.class_names)
     outer = reorder is not None and (
         joins > reorder.inner_joins or looked_up > reorder.scoring_lookups
     )
     batch: list[list[Factor]] = []
-    chains = chains_of(scorer.factors)
     kept = [name for name in scorer.kept if name not in codes]
     columns = [*kept, *(key["alias"] for key in keys)]
     for place, chain in enumerate(chains):
@@ -53,6 +57,12 @@ def product_scores(scorer: Scorer, coded: str, reorder: Limits | None = None) ->
             scored, columns = _score_batch(scorer, scored, columns, batch, outer)
             batch = []
     return scored
+
+
+def _keys(scorer: Scorer, chains: Sequence[Sequence[Factor]]) -> list[dict[str, str]]:
+    """The keys of the factors of some chains."""
+    factors = sorted((f for chain in chains for f in chain), key=lambda f: f.number)
+    return [{"sql": _key(scorer, f), "alias": f"{NAMES.key}{f.number}"} for f in factors]
 
 
 def _key(scorer: Scorer, factor: Factor) -> str:
@@ -67,15 +77,6 @@ def _key(scorer: Scorer, factor: Factor) -> str:
         child = f"{NAMES.code}{factor.members[0]}"
         return f"CASE WHEN {child} NOT IN ({listed}) THEN {key} END"
     return key
-
-
-def chains_of(factors: Sequence[Factor]) -> list[list[Factor]]:
-    """Factors that belong together, each chain from its deepest level down to its base."""
-    depth = {"cell": 2, "parents": 1, "discount": 1, "base": 0}
-    chains: dict[tuple[int, ...], list[Factor]] = {}
-    for factor in factors:
-        chains.setdefault(factor.members, []).append(factor)
-    return [sorted(c, key=lambda f: (-f.level, -depth[f.role])) for c in chains.values()]
 
 
 def _score_batch(
@@ -242,7 +243,7 @@ def _step_sql(
     step = replace(part, factors=tuple(block))
     if before is not None:
         step = replace(step, log_prior=(0.0,) * len(part.log_prior))
-    columns = [source.column(step.books[v].name) for v in step.used]
+    columns = list(dict.fromkeys(source.column(step.books[v].column) for v in step.used))
     coded = coded_rows(step, source.in_places(columns), [(column_sql("i", ROW), ROW)])
     scored = product_scores(step, coded)
     if before is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from sqlbn.counts.families import FamilyCounts
@@ -17,36 +17,17 @@ from sqlbn.kinds.losses import Loss, companions
 from sqlbn.kinds.product.array_loo import ArrayLoo, needs_arrays
 from sqlbn.kinds.product.factor_tables import AttributeValues
 from sqlbn.kinds.product.product_loo import LeaveOneOut
+from sqlbn.kinds.product.raced_loo import Raced, Rules, cannot_race, race
 from sqlbn.kinds.product.seen_chain import find_chains
 from sqlbn.kinds.selection import (
+    NestedLosses,
     Surfaces,
     best_of,
     best_with_loss,
     seconds_of,
-    write_loocv,
 )
+from sqlbn.search.race import RaceRule
 from sqlbn.structure.shape import Choice
-
-
-def select(
-    counts: FamilyCounts,
-    order: Sequence[int],
-    class_counts: Sequence[float],
-    smoothings: Sequence[Smoothing],
-    selection: Selection,
-    sample: int | None,
-    progress: Progress,
-    is_trial: bool = False,
-) -> dict[Smoothing, tuple[Choice, float]]:
-    """Evaluate every (k', number of attributes), write `loocv`, and choose, with each smoothing."""
-    found = {
-        smoothing: nested_losses(
-            counts, order, class_counts, smoothing, selection, sample, progress, is_trial
-        )
-        for smoothing in smoothings
-    }
-    write_loocv(counts.workspace, {s.rule: surfaces for s, surfaces in found.items()}, selection.ks)
-    return {s: best_with_loss(surfaces, selection) for s, surfaces in found.items()}
 
 
 def nested_losses(
@@ -58,29 +39,64 @@ def nested_losses(
     sample: int | None,
     progress: Progress,
     is_trial: bool = False,
-) -> Surfaces:
+    rule: RaceRule | None = None,
+) -> NestedLosses:
     """The losses of every (k', number of attributes), one pass a k'.
 
-    A trial, which compares encodings, gives up at the first k' past 1 that is not the best so far.
+    With a `rule` they race first, where that is worth it. A trial, which compares encodings, does
+    not race: it gives up at the first k' past 1 that is not the best so far.
     """
     session, encoded = counts.workspace.session, counts.encoded
     rows = sampled(session, encoded, sample)
     try:
-        losses = companions(selection.loss)
+        losses, ks = companions(selection.loss), list(selection.ks)
         passes = passes_of(counts, order, class_counts, smoothing, losses, rows)
-        title = "pass 3: leave-one-out" + (", mixed levels" if smoothing.is_hierarchical else "")
+        kind = ", mixed levels" if smoothing.is_hierarchical else ""
+        raced: Raced | None = None
+        wanted: Mapping[int, Sequence[int]] = dict.fromkeys(ks, range(len(order) + 1))
         if isinstance(passes, ArrayLoo):
-            _warn_of_time(rows, selection.ks)
-        elif progress.is_shown and rows.rows > 4 * rows.limits.loo_slice_rows:
-            title += f", about {_estimate(passes, rows, selection.ks):.0f} s"
-        ks = list(selection.ks)
-        with progress.stage("loocv", title, rows.rows, len(ks)):
-            return passes.surface(
-                ks, progress.advance, partial(_is_past_best, selection) if is_trial else None
-            )
+            _warn_of_time(rows, ks)
+        elif rule is not None and not is_trial:
+            rules = Rules(counts, order, class_counts, smoothing, losses, passes.chains)
+            raced = _raced(rules, rows, selection, rule, progress, kind)
+            wanted = raced.left if raced is not None else wanted
+        asked = [k for k in ks if wanted[k]]
+        title = f"pass 3: leave-one-out{kind}"
+        is_long = rows.rows > 4 * rows.limits.loo_slice_rows and (raced is None or len(asked) > 1)
+        if isinstance(passes, LeaveOneOut) and progress.is_shown and is_long:
+            title += f", about {_estimate(passes, rows, wanted):.0f} s"
+        is_enough = partial(_is_past_best, selection) if is_trial else None
+        with progress.stage("loocv", title, rows.rows, len(asked)):
+            if raced is None:
+                surfaces = passes.surface(ks, progress.advance, is_enough)
+                return NestedLosses(surfaces, ks, rows.rows)
+            assert isinstance(passes, LeaveOneOut)
+            surfaces = passes.surface(ks, progress.advance, wanted=wanted)
+        surfaces = raced.completed(surfaces, rows.rows)
+        return NestedLosses(surfaces, ks, rows.rows, raced.rows, raced.noted)
     finally:
         if rows is not encoded:
             discard(session, rows)
+
+
+def _raced(
+    rules: Rules,
+    rows: Encoded,
+    selection: Selection,
+    rule: RaceRule,
+    progress: Progress,
+    kind: str,
+) -> Raced | None:
+    """What a race leaves; None where there is none."""
+    why_not = cannot_race(selection, rows, rules.counts)
+    if why_not is not None:
+        if why_not:
+            progress.note(why_not)
+        return None
+    with progress.stage("race", f"pass 3: race of nested models{kind}", rows.rows):
+        found = race(rules, rows, selection, rule)
+    progress.note(found.told(rows.rows))
+    return found
 
 
 def passes_of(
@@ -98,7 +114,7 @@ def passes_of(
     ignored = AttributeValues.of(encoded, smoothing).ignored
     chains = find_chains(counts, smoothing, ignored)
     rules = order, class_counts, smoothing, losses
-    if needs_arrays(session, used):
+    if needs_arrays(session, used, len(order)):
         families = counts.families
         return ArrayLoo(session, encoded, families, *rules, rows, only_whole, chains)
     return LeaveOneOut(counts, *rules, used.relation, only_whole, chains)
@@ -125,24 +141,27 @@ def _is_past_best(selection: Selection, surfaces: Surfaces) -> bool:
     return ks[-1] > 1 and best_of(surfaces, selection).k < ks[-1]
 
 
-def selected_array_model(passes: ArrayLoo, selection: Selection) -> tuple[Choice, float]:
-    """What would be selected of a trial in arrays, and its RMSE."""
-    enough = partial(_is_past_best, selection)
+def selected_array_model(
+    passes: ArrayLoo, selection: Selection, is_rough: bool
+) -> tuple[Choice, float]:
+    """What would be selected of a trial in arrays, and its RMSE; a rough one gives up early."""
+    enough = partial(_is_past_best, selection) if is_rough else None
     return best_with_loss(passes.surface(selection.ks, is_enough=enough), selection)
 
 
-def _estimate(passes: LeaveOneOut, rows: Encoded, ks: Sequence[int]) -> float:
+def _estimate(passes: LeaveOneOut, rows: Encoded, wanted: Mapping[int, Sequence[int]]) -> float:
     """Seconds that the pass will take, from a timed slice of the rows with the smallest k'.
 
     A slice is read by one thread; the fixed cost of a query (planning, hash tables) is told from
     that of its rows by a second, smaller slice. The tables of the largest k' are made before, and
     hashing them costs about half of that again.
     """
+    ks = [k for k, prefixes in wanted.items() if prefixes]
     least, most = min(ks), max(ks)
     size, dearer = rows.limits.loo_slice_rows, rows.limits.loo_dearer_per_parent
-    made = seconds_of(lambda: passes.prepare(most))
-    short = seconds_of(lambda: passes.time_slice(least, size // 8))
-    long = seconds_of(lambda: passes.time_slice(least, size))
+    made = seconds_of(lambda: passes.prepare(most, max(wanted[most])))
+    short = seconds_of(lambda: passes.time_slice(least, wanted[least], size // 8))
+    long = seconds_of(lambda: passes.time_slice(least, wanted[least], size))
     a_row = max(long - short, 0.0) / (size - size // 8)
     scan, fixed = a_row * rows.rows / passes.threads, max(short - a_row * size / 8, 0.0)
     scans = sum(fixed + scan * (1 + dearer * (k - least)) for k in ks)

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlbn.counts.families import FamilyCounts
+from sqlbn.engines.relations import Encoded
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import Job, Selection
 from sqlbn.kinds.losses import Loss
-from sqlbn.kinds.product.array_loo import ArrayLoo
+from sqlbn.kinds.product.array_loo import ArrayLoo, suits_arrays
 from sqlbn.kinds.product.attribute_weights import search_weights
-from sqlbn.kinds.product.product_selection import fixed_loss, select, selected_array_model
+from sqlbn.kinds.product.product_selection import fixed_loss, nested_losses, selected_array_model
+from sqlbn.kinds.selection import NestedLosses, best_with_loss
 from sqlbn.structure.information import DECIMALS, Information
-from sqlbn.structure.shape import Shape, Structure
+from sqlbn.structure.shape import Choice, Shape, Structure
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class Refined:
     # With weights, by rows that these have not seen; what is then compared, smaller is better.
     weighted_loss: float | None = None
     score: float | None = None
+    nested: NestedLosses | None = None
 
     @property
     def best_loss(self) -> float:
@@ -77,9 +80,17 @@ class Refinement(ABC):
     def again(self, now: Shape, structure: Structure) -> Shape:
         """The shape of a changed model in which the choice stays as it was."""
 
-    def array_loss(self, passes: ArrayLoo, depth: int) -> float:
-        """The RMSE by leave-one-out in arrays; `depth` is the largest number of parents."""
-        return float(passes.surface([depth])["rmse"][0, -1])
+    def tries_in_arrays(self, codes: Encoded) -> bool:
+        """Whether a trial is one of few rows, whose RMSE is found without tables of counts."""
+        return self.loss == "rmse" and suits_arrays(codes)
+
+    def array_model(self, passes: ArrayLoo, depth: int, is_rough: bool) -> tuple[Choice, float]:
+        """What is kept by leave-one-out in arrays, and its RMSE.
+
+        `depth` is the largest number of parents. A rough choice gives up early.
+        """
+        surface = passes.surface([depth])["rmse"]
+        return Choice(depth, surface.shape[1] - 1), float(surface[0, -1])
 
     def loo_loss(self, job: Job, refined: Refined, loss: Loss) -> float:
         """The loss by leave-one-out."""
@@ -122,25 +133,28 @@ class Selective(Refinement):
 
     def candidates(self, job: Job, counts: FamilyCounts, structure: Structure) -> list[Refined]:
         depth = max(map(len, structure.parents), default=0)
-        found = select(
-            counts,
-            structure.order,
-            job.prepared.class_counts,
-            smoothings_of(job),
-            self.selection.within(depth, job.encoded.limits),
-            job.loocv_sample,
-            job.progress,
-            job.is_trial,
-        )
-        candidates = []
-        for smoothing, (choice, loss) in found.items():
+        selection, candidates = self.selection.within(depth, job.encoded.limits), list[Refined]()
+        for smoothing in smoothings_of(job):
+            nested = nested_losses(
+                counts,
+                structure.order,
+                job.prepared.class_counts,
+                smoothing,
+                selection,
+                job.loocv_sample,
+                job.progress,
+                job.is_trial,
+                job.race,
+            )
+            choice, loss = best_with_loss(nested.surfaces, selection, nested.exact)
             sizes = {choice.n_attributes}
             if len(job.weightings) > 1:  # weights may select better than the order of attributes
                 sizes.add(len(structure.order))
             for n in sorted(sizes):
                 shape = Shape.selective(structure, choice.k, n)
-                noted = {**shape.chosen, "smoothing": smoothing.rule}
-                candidates.append(Refined(counts, shape, smoothing, noted, loss))
+                noted: dict[str, Any] = {**shape.chosen, "smoothing": smoothing.rule}
+                noted |= {"race": nested.race} if nested.race is not None else {}
+                candidates.append(Refined(counts, shape, smoothing, noted, loss, nested=nested))
         return candidates
 
     def kept(self, job: Job, best: Refined) -> Refined:
@@ -154,8 +168,9 @@ class Selective(Refinement):
     def again(self, now: Shape, structure: Structure) -> Shape:
         return Shape.selective(structure, now.k, len(now.selected))
 
-    def array_loss(self, passes: ArrayLoo, depth: int) -> float:
-        return selected_array_model(passes, self.selection.within(depth, passes.limits))[1]
+    def array_model(self, passes: ArrayLoo, depth: int, is_rough: bool) -> tuple[Choice, float]:
+        selection = self.selection.within(depth, passes.limits)
+        return selected_array_model(passes, selection, is_rough)
 
 
 @dataclass(frozen=True)

@@ -7,38 +7,70 @@ a complete table holds is made by `estimates.log_factor`; this is for what is fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
+from sqlbn.engines.limits import Limits
+from sqlbn.engines.threads import ahead
 from sqlbn.kinds.estimates import Chain, MEstimate, Smoothing, mixed
+from sqlbn.kinds.row_sums import dot
 
 Array = npt.NDArray[Any]
+Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class SeenLevel:
     """One level: a row for every cell (value, first parents) that was seen, a column a class.
 
-    `codes` are those of the value and the parents, `n` the counts of a cell, `t` those of its
-    parents' values, `group` the number of these; `lower` is the cell of the level above, with one
-    parent less.
+    `codes` are those of the value and the parents, `n` the counts of a cell; `group` is the number
+    of its parents' values, `around` has the counts of each of these; `lower` is the cell of the
+    level above, with one parent less.
     """
 
     codes: tuple[Array, ...]
     n: Array
-    t: Array
+    around: Array
     group: Array
     lower: Array
+
+    @cached_property
+    def t(self) -> Array:
+        """Of every cell the counts of its parents' values."""
+        found: Array = self.around[self.group]
+        return found
 
     def groups(self) -> tuple[list[Array], Array]:
         """The parents' values that were seen, their codes and their counts."""
         first = np.unique(self.group, return_index=True)[1]
-        return [codes[first] for codes in self.codes[1:]], self.t[first]
+        return [codes[first] for codes in self.codes[1:]], self.around
+
+
+@dataclass(frozen=True)
+class CountedCells:
+    """The distinct cells of a family as they were counted: see `SeenChain`."""
+
+    codes: Sequence[Array]
+    n: Array
+    cards: Sequence[int]
+
+    def chain(
+        self,
+        smoothing: Smoothing,
+        ignored: Sequence[Sequence[int]] | None = None,
+        n_levels: int | None = None,
+    ) -> SeenChain:
+        """So many levels, all where that is not said; the work that takes time."""
+        codes, cards = self.codes[:n_levels], self.cards[:n_levels]
+        return SeenChain(codes, self.n, cards, ignored or [()] * len(cards), smoothing)
 
 
 class SeenChain:
@@ -56,10 +88,20 @@ class SeenChain:
         ignored: Sequence[Sequence[int]],
         smoothing: Smoothing,
     ) -> None:
-        n_values = cards[0] - sum(code < cards[0] for code in ignored[0])
-        self.estimate: MEstimate = smoothing.of(n_values)
-        self.smoothing = smoothing
+        self._n_values = cards[0] - sum(code < cards[0] for code in ignored[0])
+        self.smoothing, self.cards = smoothing, cards
         self.levels = list(_levels(codes, n, cards, ignored))
+
+    @property
+    def estimate(self) -> MEstimate:
+        """That of a level by itself."""
+        return self.smoothing.of(self._n_values)
+
+    def smoothed(self, smoothing: Smoothing) -> SeenChain:
+        """The same levels by another smoothing."""
+        found = copy(self)
+        found.smoothing = smoothing
+        return found
 
     @staticmethod
     def of(
@@ -67,12 +109,16 @@ class SeenChain:
         position: int,
         smoothing: Smoothing,
         ignored: Sequence[Sequence[int]] | None = None,
+        n_levels: int | None = None,
     ) -> SeenChain:
         """That of an attribute whose family was counted."""
+        return SeenChain.cells_of(counts, position).chain(smoothing, ignored, n_levels)
+
+    @staticmethod
+    def cells_of(counts: FamilyCounts, position: int) -> CountedCells:
+        """What was counted of the family of an attribute, which is read from tables."""
         codes, n = counts.seen_cells(position)
-        family = counts.families[position]
-        cards = [counts.encoded.cards[v] for v in family]
-        return SeenChain(codes, n, cards, ignored or [()] * len(family), smoothing)
+        return CountedCells(codes, n, [counts.encoded.cards[v] for v in counts.families[position]])
 
     def strengths(self, most_cells: int) -> tuple[float, ...]:
         """Of each level with parents the strength of the highest leave-one-out likelihood.
@@ -80,46 +126,39 @@ class SeenChain:
         It is that of the attribute's own values, each row left out once: counts are enough. Of
         more cells than `most_cells` an even part is looked at.
         """
-        found: list[float] = []
-        own = self.estimate.left_out(self.levels[0].n, self.levels[0].t)
-        for level in self.levels[1:]:
-            above = own[level.lower]
-            cells = np.flatnonzero(level.n)
-            cells = cells[:: max(1, len(cells) // most_cells)]
-            picked = [np.ravel(values)[cells] for values in (level.n, level.t, above)]
-            found.append(best_strength(*picked))
-            left = np.maximum(level.n - 1.0, 0.0), np.maximum(level.t - 1.0, 0.0)
-            own = mixed(*left, found[-1], above)
-        return tuple(found)
+        levels = [(level.n, level.t, level.lower) for level in self.levels]
+        return best_strengths(levels, self.estimate, most_cells)
 
-    def estimates(self, chain: Chain, out: float = 0.0) -> list[Array]:
-        """P(x | first parents, y) of the cells of every level, by class.
+    def estimates(self, chain: Chain, out: float = 0.0, level: int | None = None) -> list[Array]:
+        """P(x | first parents, y) of the cells of every level, or up to one, by class.
 
         Levels are mixed by the chain's strengths, or stand for themselves: their cells were seen.
         With `out` without a row of that weight and of the class itself.
         """
         found: list[Array] = []
-        for place, level in enumerate(self.levels):
-            n, t = np.maximum(level.n - out, 0.0), np.maximum(level.t - out, 0.0)
+        for place, cells in enumerate(self.levels[: None if level is None else level + 1]):
+            n, t = (np.maximum(n - out, 0.0) if out else n for n in (cells.n, cells.t))
             if place and self.smoothing.is_hierarchical:
-                found.append(mixed(n, t, chain.strengths[place - 1], found[-1][level.lower]))
+                found.append(mixed(n, t, chain.strengths[place - 1], found[-1][cells.lower]))
             else:
                 found.append(self.estimate.of(n, t))
         return found
 
     def log_cells(self, level: int, chain: Chain) -> Array:
         """Weighted logarithms of the cells of a level, which stands for the deeper ones, too."""
-        cut = chain.cut(level)
-        estimates = self.estimates(chain)
-        if cut.weights is None:
-            return np.asarray(np.log(estimates[level]))
-        at = np.arange(len(self.levels[level].n))
-        total = np.zeros_like(estimates[level])
-        for place in range(level, -1, -1):
-            if cut.weights[place]:
-                total += cut.weights[place] * np.log(estimates[place][at])
-            at = self.levels[place].lower[at] if place else at
+        weights = chain.cut(level).weights or (*(0.0,) * level, 1.0)
+        total = np.zeros_like(self.levels[level].n)
+        for place, estimate in enumerate(self.estimates(chain, level=level)):
+            if weights[place]:
+                total += weights[place] * np.log(estimate)[self._above(level, place)]
         return total
+
+    def _above(self, level: int, place: int) -> Array:
+        """Of every cell of a level its cell in a level above."""
+        at = np.arange(len(self.levels[level].n))
+        for deeper in range(level, place, -1):
+            at = self.levels[deeper].lower[at]
+        return at
 
     def log_discounts(self, level: int, chain: Chain) -> tuple[list[Array], Array]:
         """What a value that was not seen with its parents leaves of the level above: ln s/(t + s).
@@ -134,42 +173,105 @@ class SeenChain:
 def _levels(
     codes: Sequence[Array], n: Array, cards: Sequence[int], ignored: Sequence[Sequence[int]]
 ) -> Iterator[SeenLevel]:
-    rows = np.arange(len(n))
+    """Level after level, as runs of cells in the order of their keys: nothing is sorted for it."""
+    ordered = np.lexsort(codes[::-1]) if not _is_ordered(codes) else None
+    codes = [np.asarray(code if ordered is None else code[ordered], np.int64) for code in codes]
+    n = n if ordered is None else n[ordered]
     cell, group = np.zeros(len(n), np.int64), np.zeros(len(n), np.int64)
-    for level, (code, card) in enumerate(zip(codes, cards, strict=True)):
-        present = ~np.isin(code[rows], list(ignored[level])) if ignored[level] else slice(None)
-        rows, cell, group = rows[present], cell[present], group[present]
-        own = code[rows].astype(np.int64)
-        before = cell
-        first, cell = np.unique(cell * card + own, return_index=True, return_inverse=True)[1:]
-        if level:
-            group = np.unique(group * card + own, return_inverse=True)[1]
-        inside = group_sums(n[rows], cell, len(first))
-        of_cell = group[first]
+    for level, card in enumerate(cards):
+        if ignored[level]:
+            present = ~np.isin(codes[level], list(ignored[level]))
+            codes, n = [code[present] for code in codes], n[present]
+            cell, group = cell[present], group[present]
+        own, is_new = codes[level], np.ones(len(n), bool)
+        is_new[1:] = (cell[1:] != cell[:-1]) | (own[1:] != own[:-1])
+        first = np.flatnonzero(is_new)
+        inside = n if len(first) == len(n) else np.add.reduceat(n, first, axis=0)
+        of_cell = numbered(group[first] * card + own[first]) if level else group[first]
         around = group_sums(inside, of_cell, int(of_cell.max(initial=-1)) + 1)
-        seen = rows[first]
         yield SeenLevel(
-            tuple(c[seen] for c in codes[: level + 1]),
-            inside,
-            around[of_cell],
-            of_cell,
-            before[first],
+            tuple(code[first] for code in codes[: level + 1]), inside, around, of_cell, cell[first]
         )
+        cell = np.cumsum(is_new) - 1
+        group = of_cell[cell]
+
+
+def _is_ordered(codes: Sequence[Array]) -> bool:
+    """Whether cells come in the order of their keys, as counts are stored."""
+    tied = np.ones(max(len(codes[0]) - 1, 0), bool)
+    for code in codes:
+        if (code[1:] < code[:-1])[tied].any():
+            return False
+        tied &= code[1:] == code[:-1]
+    return True
 
 
 def group_sums(n: Array, groups: Array, n_groups: int) -> Array:
-    """Sums of rows by group, a column at a time."""
-    found = np.zeros((n_groups, n.shape[1]))
-    for j in range(n.shape[1]):
-        found[:, j] = np.bincount(groups, n[:, j], minlength=n_groups)
-    return found
+    """Sums of rows by group; most cells have few classes, so what is 0 is left out."""
+    n_columns = n.shape[1]
+    row, column = np.nonzero(n)
+    found = np.bincount(groups[row] * n_columns + column, n[row, column], n_groups * n_columns)
+    return found.reshape(n_groups, n_columns)
+
+
+def numbered(keys: Array) -> Array:
+    """The keys as numbers without gaps, in their order."""
+    return present_keys(keys)[2]
+
+
+def present_keys(keys: Array) -> tuple[Array, Array, Array]:
+    """The keys that there are, in order, a place of each, and which of them every place has.
+
+    Where keys are not much larger than they are many a table of them is faster than sorting.
+    """
+    n = len(keys)
+    size = int(keys.max(initial=-1)) + 1
+    if size > Limits.loo_keys_per_row * n:
+        return np.unique(keys, return_index=True, return_inverse=True)
+    is_there = np.zeros(size, bool)
+    is_there[keys] = True
+    found = np.flatnonzero(is_there)
+    number = np.empty(size, np.int64)
+    number[found] = np.arange(len(found))
+    inverse = number[keys]
+    places = np.empty(len(found), np.int64)
+    places[inverse] = np.arange(n)
+    return found, places, inverse
 
 
 # Strengths are looked for between these powers of 2, and kept to so many digits: what the order of
-# a sum changes must not show.
+# a sum changes must not show. A step between two of them that is so short is the last.
 _POWERS = range(-5, 15, 2)
-_HALVINGS = 24
 _DIGITS = 4
+_CLOSE = 1e-8
+
+
+def best_strengths(
+    levels: Sequence[tuple[Array, Array, Array]], estimate: MEstimate, most_cells: int
+) -> tuple[float, ...]:
+    """Those of the levels 1, 2, … of a chain, see `SeenChain.strengths`.
+
+    A level has for every cell its counts by class, those of its parents' values, and its cell in
+    the level above.
+    """
+    return tuple(strengths_in_turn(levels, estimate, most_cells))
+
+
+def strengths_in_turn(
+    levels: Iterable[tuple[Array, Array, Array]], estimate: MEstimate, most_cells: int
+) -> Iterator[float]:
+    """The same one after the other: a level that is not asked for is not looked at."""
+    own = np.zeros(0)
+    for place, (n, t, lower) in enumerate(levels):
+        if place == 0:
+            own = estimate.left_out(n, t)
+            continue
+        above = own[lower]
+        cells = np.flatnonzero(n)
+        cells = cells[:: max(1, len(cells) // most_cells)]
+        found = best_strength(*(np.ravel(values)[cells] for values in (n, t, above)))
+        own = mixed(np.maximum(n - 1.0, 0.0), np.maximum(t - 1.0, 0.0), found, above)
+        yield found
 
 
 def best_strength(n: Array, t: Array, above: Array) -> float:
@@ -178,25 +280,45 @@ def best_strength(n: Array, t: Array, above: Array) -> float:
     >>> best_strength(np.array([9.0, 1.0]), np.array([10.0, 10.0]), np.array([0.9, 0.1])) > 1000
     True
     """
-    left, around = np.maximum(n - 1.0, 0.0), np.maximum(t - 1.0, 0.0)
-
-    def value(s: float) -> float:
-        return float(n @ (np.log(left + s * above) - np.log(around + s)))
+    # Where the parents' values have one row, all strengths say the same of it.
+    n, t, above = (values[t > 1.0] for values in (n, t, above))
+    left, around = np.maximum(n - 1.0, 0.0), t - 1.0
+    tried = [2.0**power for power in _POWERS]
+    if not len(n):
+        return tried[0]
 
     def slope(s: float) -> float:
-        return float(n @ (above / (left + s * above) - 1.0 / (around + s)))
+        return dot(n, above / (left + s * above) - 1.0 / (around + s))
 
-    tried = [2.0**power for power in _POWERS]
-    best = int(np.argmax([round(value(s), 6) for s in tried])) if len(n) else 0
+    values = [dot(n, np.log((left + s * above) / (around + s))) for s in tried]
+    best = int(np.argmax(np.round(values, 6)))
     low, high = tried[max(best - 1, 0)], tried[min(best + 1, len(tried) - 1)]
-    if not len(n) or slope(low) <= 0:
+    down, up = slope(low), slope(high)
+    if down <= 0:
         return low
-    if slope(high) >= 0:
+    if up >= 0:
         return high
-    for _ in range(_HALVINGS):
-        middle = (low * high) ** 0.5
-        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
-    return float(f"{(low * high) ** 0.5:.{_DIGITS}g}")
+    found = math.exp(
+        _root(lambda x: slope(math.exp(x)), (math.log(low), down), (math.log(high), up))
+    )
+    return float(f"{found:.{_DIGITS}g}")
+
+
+def _root(slope: Callable[[float], float], low: Point, high: Point) -> float:
+    """Where a slope is 0 between two points, of which it is above 0 at the first.
+
+    By false position; what stays at one end counts half, or the other end would creep (Illinois).
+    """
+    (a, down), (b, up) = low, high
+    side, before, x = 0, a, b
+    while abs(x - before) > _CLOSE:
+        before, x = x, (a * up - b * down) / (up - down)
+        found = slope(x)
+        if found > 0:
+            a, down, up, side = x, found, up / 2 if side > 0 else up, 1
+        else:
+            b, up, down, side = x, found, down / 2 if side < 0 else down, -1
+    return x
 
 
 def find_chains(
@@ -206,11 +328,17 @@ def find_chains(
     weights: Mapping[int, tuple[float, ...]] | None = None,
 ) -> dict[int, Chain]:
     """The chain of every attribute: strengths from its counts where levels are mixed."""
-    most, found = counts.limits.strength_cells, {}
-    for position, family in counts.families.items():
-        strengths: tuple[float, ...] = ()
-        if smoothing.is_hierarchical and len(family) > 1:
-            chain = SeenChain.of(counts, position, smoothing, [ignored[v] for v in family])
-            strengths = chain.strengths(most)
-        found[position] = Chain(strengths, weights[position] if weights is not None else None)
-    return found
+    most, families = counts.limits.strength_cells, counts.families
+    mixed_levels = [i for i, f in families.items() if smoothing.is_hierarchical and len(f) > 1]
+
+    def job(position: int) -> Callable[[], tuple[float, ...]]:
+        own = [ignored[v] for v in families[position]]
+        cells = SeenChain.cells_of(counts, position)
+        return lambda: cells.chain(smoothing, own).strengths(most)
+
+    found = ahead(counts.workspace.session.threads, map(job, mixed_levels))
+    strengths = dict(zip(mixed_levels, found, strict=True))
+    return {
+        i: Chain(strengths.get(i, ()), weights[i] if weights is not None else None)
+        for i in families
+    }

@@ -4,5 +4,4 @@ SELECT
   (c0::UINTEGER)*3+c1 AS key
   , l_0
   , l_1
-FROM arrays
-ORDER BY key;
+FROM arrays;

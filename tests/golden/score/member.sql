@@ -12,4 +12,5 @@ FROM (
       FROM (SELECT * FROM scored)
     )
   )
-);
+)
+OFFSET 0;

@@ -3,7 +3,7 @@ WITH joined AS (
   SELECT
     attribute,
     TRY_CAST(value AS BIGINT) AS typed,
-    any_value(value) AS value,
+    max(value) AS value,
     sum(n) AS n,
     max(code) FILTER (WHERE first) AS first_code,
     max(code) FILTER (WHERE NOT first) AS second_code

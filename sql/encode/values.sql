@@ -1,0 +1,7 @@
+{# Rows with the values that codes are made of. #}
+SELECT
+  i.*
+  {% for value in values %}
+  , {{ value.sql }} AS {{ value.alias }}
+  {% endfor %}
+FROM {{ relation }} AS i
