@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 from sqlbn.data import Source
 from sqlbn.encoding.codebook import Codebook
+from sqlbn.encoding.column_arrays import ColumnArrays
 from sqlbn.encoding.encoded import discard
 from sqlbn.encoding.preparing import (
     Encoding,
     Looked,
     Prepared,
-    Training,
     encode_rows,
     look,
     prepare,
@@ -22,6 +22,7 @@ from sqlbn.encoding.preparing import (
 )
 from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
+from sqlbn.engines.relations import Encoded
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.kind import Fitting, Job
 from sqlbn.kinds.losses import Loss
@@ -96,32 +97,43 @@ def try_encoding(
 
 
 def tries_in_arrays(session: Session, looked: Looked, options: FitOptions) -> bool:
-    """Whether a trial of these rows needs no queries over their codes but to read them."""
+    """Whether a trial of these rows needs no queries but one that reads them."""
     rows, codes = looked.training.rows, replace(looked.counted(), limits=session.limits)
-    is_whole = (options.loocv_sample or rows) >= rows
-    return is_whole and options.make_learner().kind.tries_in_arrays(codes)
+    learner = options.make_learner()
+    samples = (options.loocv_sample, options.structure_sample, session.limits.quantile_rows)
+    is_counted = options.rule is None and learner.needs.score is None
+    is_whole = is_counted and all((sample or rows) >= rows for sample in samples)
+    return is_whole and learner.kind.tries_in_arrays(codes)
 
 
-def cross_encoding(
-    session: Session, looked: Looked, options: FitOptions, loss: Loss, others: Training
-) -> tuple[float, float] | None:
-    """The leave-one-out loss of one encoding of some rows, and its loss on others.
+def try_arrays(
+    session: Session,
+    columns: ColumnArrays,
+    options: FitOptions,
+    loss: Loss,
+    others: ColumnArrays | None = None,
+) -> tuple[Sequence[Codebook], tuple[float, float], int | None]:
+    """The codebooks of one encoding of some rows, its losses, and the parents that go with it.
 
-    None where they are too many for arrays: then there has to be a model.
+    The losses are that of leave-one-out, and that of other rows where there are any.
     """
-    if not tries_in_arrays(session, looked, options):
-        return None
-    workspace, progress = Workspace(session, weighted=options.weight is not None), Progress()
+    keep = frozenset(options.choices(columns.looked.training.source).keep)
+    cut = columns.prepared(options.discretisation, keep)
+    names = [book.name for book in cut.prepared.books]
+    learner, workspace = options.make_learner(), Workspace(session, options.weight is not None)
     try:
-        prepared = prepare(looked, workspace, options, progress)
-        with _encoded(workspace, prepared, options, progress, loss, is_trial=True) as fitting:
-            fitting.count()
-            fitting.structure()
-            coded = encode_rows(session, replace(prepared, training=others), progress)
-            try:
-                return fitting.crossed_losses(coded)
-            finally:
-                discard(session, coded)
+        learner.check(names)
+        learner.kind.check_room(workspace, cut.prepared.counted(), names)
+        encoded, progress = cut.encoded(columns), Progress()
+        job = _job(workspace, encoded, cut.prepared, options, progress, is_trial=True)
+        fitting = learner.kind.fitting(job)
+        fitting.count()
+        fitting.structure()
+        if others is None:
+            losses = fitting.loo_loss(loss), math.nan
+        else:
+            losses = fitting.crossed_losses(cut.encoded(others))
+        return cut.prepared.books, losses, fitting.parents
     finally:
         workspace.drop()
 
@@ -149,26 +161,36 @@ def _encoded(
     numbered |= options.races and not is_trial and prepared.training.rows >= least
     encoded = encode_rows(workspace.session, prepared, progress, numbered)
     try:
-        yield kind.fitting(
-            Job(
-                workspace,
-                encoded,
-                prepared,
-                learner,
-                options.rules,
-                progress,
-                shape,
-                options.loocv_sample,
-                options.structure_sample,
-                options.rule,
-                is_trial,
-                options.smoothings,
-                options.weightings,
-                options.race_rule,
-            )
-        )
+        yield kind.fitting(_job(workspace, encoded, prepared, options, progress, shape, is_trial))
     finally:
         discard(workspace.session, encoded)
+
+
+def _job(
+    workspace: Workspace,
+    encoded: Encoded,
+    prepared: Prepared,
+    options: FitOptions,
+    progress: Progress,
+    shape: Shape | None = None,
+    is_trial: bool = False,
+) -> Job:
+    return Job(
+        workspace,
+        encoded,
+        prepared,
+        options.make_learner(),
+        options.rules,
+        progress,
+        shape,
+        options.loocv_sample,
+        options.structure_sample,
+        options.rule,
+        is_trial,
+        options.smoothings,
+        options.weightings,
+        options.race_rule,
+    )
 
 
 def _describe(workspace: Workspace, prepared: Prepared) -> None:

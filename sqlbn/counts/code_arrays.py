@@ -21,6 +21,10 @@ def read_codes(
     session: Session, encoded: Encoded, attributes: Sequence[int]
 ) -> tuple[list[Array], Array]:
     """The codes of all rows, a column for each of some attributes and the class, and weights."""
+    if encoded.arrays is not None:
+        held, w = encoded.arrays.columns, encoded.arrays.w
+        columns = [held[v] for v in (*attributes, encoded.class_variable)]
+        return columns, w if w is not None else np.ones(0)
     names = [encoded.column(v) for v in (*attributes, encoded.class_variable)]
     weights = ["w"] if encoded.weighted else []
     found = session.row_engine.arrays(select_sql(encoded.relation, ", ".join([*names, *weights])))

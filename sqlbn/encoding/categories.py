@@ -38,14 +38,14 @@ def values_sql(
     """The statement that counts the values (value, n) of a column's rows."""
     return render(
         "encode/counted_values",
-        value=_counted(book, identifier(book.name), dialect),
+        value=counted_value(book, identifier(book.name), dialect),
         total=weights.total_sql if weights is not None else "count(*)",
         relation=source.relation,
         where=source.where_sql,
     )
 
 
-def _counted(book: Codebook, column: str, dialect: Dialect) -> str:
+def counted_value(book: Codebook, column: str, dialect: Dialect) -> str:
     """A categorical column as its values are counted and then named: the zeros are one value.
 
     -0.0 and 0.0 are equal, so which of them a group of rows shows would be left to their order.
@@ -214,7 +214,7 @@ def learn_groups(
     With `keep` they are written all the same. None where the values are too many by class.
     """
     row_engine, table = rows.session.row_engine, rows.session.fresh_name("counted")
-    value = _counted(book, column_sql("i", book.name), row_engine.dialect)
+    value = counted_value(book, column_sql("i", book.name), row_engine.dialect)
     with row_engine.collect(rows.counts_statement(value)) as found:
         workspace.copy(table, found)
     counted = workspace.table(table)
@@ -244,10 +244,18 @@ def _grouped(rows: Labelled, book: Codebook, counted: str) -> tuple[Grouped, Arr
     found = rows.session.arrays(render("encode/numbered_values", counted=counted))
     counts = rows.zeros(int(n_values) + bool(some_missing), rows.n_classes)
     counts[found["place"], found["class"]] = found["n"]
-    group = _groups_of(counts[: int(n_values)], rows.session.limits)
+    return grouped_values(rows, book, counts, bool(some_missing))
+
+
+def grouped_values(
+    rows: Labelled, book: Codebook, counts: Array, some_missing: bool
+) -> tuple[Grouped, Array]:
+    """The groups of values whose counts by class are given, missing last, and that of each."""
+    n_values = len(counts) - some_missing
+    group = _groups_of(counts[:n_values], rows.session.limits)
     n_groups = int(group.max(initial=-1)) + 1
-    parts = rows.zeros(n_groups + bool(some_missing), rows.n_classes)
-    np.add.at(parts, group, counts[: int(n_values)])
+    parts = rows.zeros(n_groups + some_missing, rows.n_classes)
+    np.add.at(parts, group, counts[:n_values])
     if some_missing:
         parts[-1] = counts[-1]
     sized = Codebook(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -210,18 +210,29 @@ def learn_codebooks(
     if how.intervals is None:
         books |= _equal_frequency_books(rows, numeric, how.bins)
     else:
-        books |= _supervised_books(rows, numeric, how, keep, learned, progress)
+        cells = numeric_counts(rows, numeric)
+        books |= supervised_books(rows, cells, how, keep, learned, progress.advance)
+    keep_useful(profiles, books, keep, learned)
+    if how.recuts:
+        ordered = [p for p in profiles if p.has_intervals]
+        learned.books += recut_books(rows, ordered, learned.books, how.recuts, progress.advance)
+    write_parts(workspace, learned.books)
+    return learned
+
+
+def keep_useful(
+    profiles: Sequence[ColumnProfile],
+    books: Mapping[str, Codebook],
+    keep: frozenset[str],
+    learned: Learned,
+) -> None:
+    """The codebooks of columns that tell classes apart, in order."""
     flat = {n for n, b in books.items() if b.n_values < 2 and n not in keep}
     warn_left_out("constant once discretised", flat)
     useless = [v.name for v in learned.left_out]
     warn_left_out("of no use to tell the classes apart", useless)
     left_out = flat.union(useless)
     learned.books += [books[p.name] for p in profiles if p.name in books.keys() - left_out]
-    if how.recuts:
-        ordered = [p for p in profiles if p.has_intervals]
-        learned.books += recut_books(rows, ordered, learned.books, how.recuts, progress.advance)
-    write_parts(workspace, learned.books)
-    return learned
 
 
 def _equal_frequency_books(
@@ -234,18 +245,18 @@ def _equal_frequency_books(
     }
 
 
-def _supervised_books(
+def supervised_books(
     rows: Labelled,
-    profiles: Sequence[ColumnProfile],
+    counted: Iterable[tuple[ColumnProfile, ValueClasses]],
     how: Discretisation,
     keep: frozenset[str],
     learned: Learned,
-    progress: Progress,
+    advance: Callable[[], None] = lambda: None,
 ) -> dict[str, Codebook]:
-    """Codebooks of quantities by intervals that tell the classes apart."""
+    """Codebooks of quantities that are counted, by intervals that tell the classes apart."""
     assert how.intervals is not None
     books = {}
-    for profile, cells in numeric_counts(rows, profiles):
+    for profile, cells in counted:
         name, bounds = profile.name, how.intervals(cells, rows.session.limits)
         cuts = cut_points(cells, bounds)
         book = numeric_book(name, profile.sql_type, cuts, cells.some_present, cells.some_missing)
@@ -258,7 +269,7 @@ def _supervised_books(
             learned.add(name, counts, len(cells.counts))
         if cells.coarse:
             learned.coarse[name] = len(cells.counts)
-        progress.advance()
+        advance()
     return books
 
 

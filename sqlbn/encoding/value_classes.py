@@ -284,7 +284,28 @@ def _grouped(rows: Labelled, profile: ColumnProfile) -> ValueClasses:
     classes, n = found["class"].astype(np.int64), found["n"]
     missing = rows.zeros(rows.n_classes)
     missing[classes[absent]] = n[absent]
-    values, classes, n = np.ma.getdata(found["value"])[~absent], classes[~absent], n[~absent]
+    return _cells(
+        rows, np.ma.getdata(found["value"])[~absent], classes[~absent], n[~absent], missing
+    )
+
+
+def cells_of_numbers(
+    rows: Labelled, numbers: Array, classes: Array, w: Array | None
+) -> ValueClasses:
+    """The same from the numbers of rows, NaN where there is none, their classes and weights."""
+    absent, n_classes = np.isnan(numbers), rows.n_classes
+    missing = rows.zeros(n_classes)
+    lacking = np.bincount(classes[absent], None if w is None else w[absent], n_classes)
+    missing += lacking.astype(missing.dtype)
+    values, places = np.unique(numbers[~absent], return_inverse=True)
+    weights = None if w is None else w[~absent]
+    cells, of_row = np.unique(places * n_classes + classes[~absent], return_inverse=True)
+    n = np.bincount(of_row, weights, len(cells))
+    return _cells(rows, values[cells // n_classes], cells % n_classes, n, missing)
+
+
+def _cells(rows: Labelled, values: Array, classes: Array, n: Array, missing: Array) -> ValueClasses:
+    """Of counts by value and class, in the order of values."""
     if len(values) == 0:
         return ValueClasses(values, rows.zeros(0, rows.n_classes), missing)
     new = np.concatenate(([True], values[1:] != values[:-1]))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
 
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.row_engine import Persisted
@@ -137,11 +140,20 @@ def parquet_row_key() -> str:
 
 
 @dataclass(frozen=True)
+class CodeArrays:
+    """Codes of few rows in memory: a column for every variable, the class last, and weights."""
+
+    columns: Sequence[npt.NDArray[Any]]
+    w: npt.NDArray[Any] | None
+
+
+@dataclass(frozen=True)
 class Encoded:
     """A table of codes: variables 0..d-1 are attributes, x0, x1, …; variable d is the class, y.
 
     `missing` has the code of missing values of each attribute, None where it has none. Where rows
     are `weighted`, leaving one out takes 1 from the counts, or with `importance` its whole weight.
+    Those of a trial may be in `arrays` alone: then there is no relation.
     """
 
     relation: str
@@ -154,6 +166,7 @@ class Encoded:
     number: str | None = None
     importance: bool = False
     limits: Limits = field(default_factory=Limits)
+    arrays: CodeArrays | None = field(default=None, repr=False, compare=False)
 
     @property
     def persisted(self) -> Persisted:

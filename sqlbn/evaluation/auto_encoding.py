@@ -17,6 +17,7 @@ from typing import TypeVar
 from sqlbn.data import Source
 from sqlbn.data.sampling import WORD, shuffle_sql, staged
 from sqlbn.encoding.codebook import Codebook
+from sqlbn.encoding.column_arrays import ColumnArrays
 from sqlbn.encoding.learn_codebooks import AUTO, Discretisation, candidates, learn_classes
 from sqlbn.encoding.preparing import Looked, look, look_alike, training_rows
 from sqlbn.engines import Session
@@ -39,9 +40,9 @@ from sqlbn.kinds.losses import Loss
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.pipeline import (
     Pattern,
-    cross_encoding,
     fit_with_loo,
     tries_in_arrays,
+    try_arrays,
     try_encoding,
 )
 from sqlbn.store.meta import add_meta
@@ -57,7 +58,8 @@ _NEVER_CUT = ("text", "boolean", "other")
 class Field:
     """Rows that encodings are compared on, looked at once.
 
-    `warned` is what the look said of columns; the user hears only of the model that is kept.
+    `warned` is what the look said of columns; the user hears only of the model that is kept. Few
+    rows are in `columns`, where nothing else is asked of them.
     """
 
     session: Session
@@ -66,6 +68,7 @@ class Field:
     loss: Loss
     looked: Looked
     warned: tuple[str, ...]
+    columns: ColumnArrays | None = None
 
     @classmethod
     def of(cls, session: Session, source: Source, options: FitOptions, loss: Loss) -> Field:
@@ -78,10 +81,15 @@ class Field:
     @property
     def rows(self) -> int:
         """How many are trained on: those without a class or a weight teach nothing."""
-        return self.looked.training.rows
+        return self.looked.training.rows if self.columns is None else self.columns.rows
 
-    def part(self) -> Field:
-        """A repeatable part of the rows, copied: every trial reads it several times.
+    @property
+    def n_classes(self) -> int:
+        """How many classes they have."""
+        return len(self.looked.classes if self.columns is None else self.columns.classes)
+
+    def part(self, encodings: Sequence[Discretisation]) -> Field:
+        """A repeatable part of the rows to try encodings on: every trial reads it several times.
 
         All of them where they are few.
         """
@@ -90,19 +98,31 @@ class Field:
         values = len(self.looked.classes) * max(1, len(self.looked.training.attributes))
         most = max(limits.trial_rows, limits.loo_array_estimates // 2 // values)
         share = min(max(rows / limits.trial_parts, limits.trial_rows), most) / max(rows, 1)
-        if share > 1 / 2:
-            drawn = self._drawn(0, 1)
-            looked = replace(self.looked, training=replace(self.looked.training, source=drawn))
-            options = self.options.of_used_columns()
-            return replace(self, source=drawn, options=options, looked=looked)
-        drawn = self._drawn(0, share)
-        return Field.of(self.session, drawn, self.options.of_used_columns(), self.loss)
+        if share <= 1 / 2:
+            drawn, options = self._drawn(0, share), self.options.of_used_columns()
+            return Field.of(self.session, drawn, options, self.loss)._in_arrays(encodings)
+        found = self._in_arrays(encodings)
+        if found.columns is not None:
+            return found
+        drawn = self._drawn(0, 1)
+        looked = replace(self.looked, training=replace(self.looked.training, source=drawn))
+        options = self.options.of_used_columns()
+        return replace(self, source=drawn, options=options, looked=looked)
+
+    def _in_arrays(self, encodings: Sequence[Discretisation]) -> Field:
+        """With the rows in arrays where trials need nothing else."""
+        asked = [_plain(self.options, encoding) for encoding in encodings]
+        if not all(tries_in_arrays(self.session, self.looked, each) for each in asked):
+            return self
+        return replace(self, columns=ColumnArrays.read(self.session, self.looked))
 
     def halves(self) -> tuple[Field, Field]:
         """The rows in two parts, copied."""
         return self._half(0, 1 / 2), self._half(1 / 2, 1)
 
     def _half(self, low: float, high: float) -> Field:
+        if self.columns is not None:
+            return replace(self, columns=self.columns.part(low, high))
         drawn, keep = self._drawn(low, high), self.options.choices(self.source).keep
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SqlbnWarning)
@@ -121,7 +141,10 @@ class Field:
     def tried(self, encoding: Discretisation) -> Trial:
         """An encoding on these rows; no model is made."""
         asked = _plain(self.options, encoding)
-        books, value, parents = try_encoding(self.session, self.looked, asked, self.loss)
+        if self.columns is not None:
+            books, (value, _), parents = try_arrays(self.session, self.columns, asked, self.loss)
+        else:
+            books, value, parents = try_encoding(self.session, self.looked, asked, self.loss)
         return replace(self.trial(encoding, books, value), parents=parents)
 
     def crossed(
@@ -132,9 +155,8 @@ class Field:
         No more parents are tried than so many.
         """
         asked = _plain(self.options, encoding, parents)
-        quick = cross_encoding(self.session, self.looked, asked, self.loss, other.looked.training)
-        if quick is not None:
-            return quick
+        if self.columns is not None:
+            return try_arrays(self.session, self.columns, asked, self.loss, other.columns)[1]
         workspace, spec, own = fit_with_loo(
             self.session, self.source, asked, Progress(), loss=self.loss, looked=self.looked
         )
@@ -144,15 +166,9 @@ class Field:
             workspace.drop()
         return own, found.losses[self.loss]
 
-    def together(
-        self,
-        encodings: Sequence[Discretisation],
-        jobs: Sequence[Callable[[Session], T]],
-        progress: Progress,
-    ) -> list[T]:
+    def together(self, jobs: Sequence[Callable[[Session], T]], progress: Progress) -> list[T]:
         """What trials of encodings find, which run side by side where they are made in arrays."""
-        asked = [_plain(self.options, encoding) for encoding in encodings]
-        if all(tries_in_arrays(self.session, self.looked, each) for each in asked):
+        if self.columns is not None:
             return self.session.together(jobs, progress.advance)
         found = []
         for job in jobs:
@@ -255,7 +271,7 @@ def learn_best(
         whole = replace(whole, options=replace(whole.options, weight_kind=weights.kind))
     why = "no other was to be tried"
     if len(chosen) > 1:
-        part = whole.part()
+        part = whole.part(chosen)
         halves = part.halves() if part.rows >= session.limits.trial_fewest else ()
         if not has_too_few(part, halves):
             return _best_of(whole, _trials(part, halves, chosen, progress), progress)
@@ -269,10 +285,7 @@ def learn_best(
 
 def has_too_few(part: Field, halves: Sequence[Field]) -> bool:
     """Whether rows are too few to choose by: each half must tell classes apart."""
-    n_classes = len(part.looked.classes)
-    return not halves or any(
-        len(half.looked.classes) < 2 or half.rows < n_classes for half in halves
-    )
+    return not halves or any(half.n_classes < 2 or half.rows < part.n_classes for half in halves)
 
 
 def _trials(
@@ -304,7 +317,7 @@ def _on_whole(part: Field, chosen: Sequence[Discretisation], progress: Progress)
         return replace(part, session=session).tried(encoding)
 
     jobs = [partial(tried, encoding) for encoding in left]
-    return trials + part.together(left, jobs, progress)
+    return trials + part.together(jobs, progress)
 
 
 def _on_halves(
@@ -321,7 +334,7 @@ def _on_halves(
     one, other = halves
     pairs = ((one, other), (other, one))
     jobs = [partial(crossed, *pair, trial) for trial in trials for pair in pairs]
-    found = part.together([trial.encoding for trial in trials], jobs, progress)
+    found = part.together(jobs, progress)
     rows, loss, done = (one.rows, other.rows), part.loss, []
     for at, trial in enumerate(trials):
         own, others = zip(*found[2 * at : 2 * at + 2], strict=True)

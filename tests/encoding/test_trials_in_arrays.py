@@ -5,6 +5,7 @@ Random tables with missing values, values and classes that only one half has, an
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from random_tables import examples
 
 import sqlbn
 from sqlbn.engines.limits import Limits
-from sqlbn.evaluation import auto_encoding
 from sqlbn.evaluation.auto_encoding import Field
+from sqlbn.evaluation.encoding_trials import Trial
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlbn.SqlbnWarning")
 LEARNERS: list[dict[str, Any]] = [
@@ -69,22 +70,22 @@ def fit(table: pa.Table, **options: Any) -> None:
     sqlbn.fit(table, "y", **asked, **options).close()
 
 
-def both_ways(patch: pytest.MonkeyPatch) -> tuple[list[Losses | None], list[Losses]]:
-    """The losses of halves in arrays, and those of models of them, of all trials to come."""
-    in_arrays: list[Losses | None] = []
-    of_models: list[Losses] = []
-    quick, crossed = auto_encoding.cross_encoding, Field.crossed
+def noted(patch: pytest.MonkeyPatch) -> tuple[list[tuple[Trial, bool]], list[Losses]]:
+    """The trials to come, and whether they are made in arrays; the losses of models of halves."""
+    trials, halves = list[tuple[Trial, bool]](), list[Losses]()
+    tried, crossed = Field.tried, Field.crossed
 
-    def noted(*args: Any) -> None:
-        in_arrays.append(quick(*args))
+    def also_tried(field: Field, *args: Any) -> Trial:
+        trials.append((tried(field, *args), field.columns is not None))
+        return trials[-1][0]
 
-    def also_noted(field: Field, *args: Any) -> Losses:
-        of_models.append(crossed(field, *args))
-        return of_models[-1]
+    def also_crossed(field: Field, *args: Any) -> Losses:
+        halves.append(crossed(field, *args))
+        return halves[-1]
 
-    patch.setattr(auto_encoding, "cross_encoding", noted)
-    patch.setattr(Field, "crossed", also_noted)
-    return in_arrays, of_models
+    patch.setattr(Field, "tried", also_tried)
+    patch.setattr(Field, "crossed", also_crossed)
+    return trials, halves
 
 
 @examples(12, 4)
@@ -110,16 +111,62 @@ def test_crossed_losses_are_those_of_models(
     options = {**learner, **rules, "unseen": unseen, "keep": ["e"]}
     options |= {"exclude": ["w"]} if weights == "none" else {"weight": "w"}
     with pytest.MonkeyPatch.context() as patch:
-        in_arrays, of_models = both_ways(patch)
-        fit(table, **options, limits=Limits(loo_few_estimates=0))
-    assert len(in_arrays) == len(of_models) == 4
-    for quick, slow in zip(in_arrays, of_models, strict=True):
-        assert quick == pytest.approx(slow, rel=0, abs=1e-9)
+        trials, halves = noted(patch)
+        fit(table, **options)
+        fit(table, **options, limits=BY_QUERIES)
+    assert [in_arrays for _, in_arrays in trials] == [True] * 2 + [False] * 2
+    for (quick, _), (slow, _) in zip(trials[:2], trials[2:], strict=True):
+        # A trial of all rows gives up numbers of parents early: only what it is of must agree.
+        assert (quick.encoding, quick.rows, quick.n_codes, quick.numeric) == (
+            slow.encoding,
+            slow.rows,
+            slow.n_codes,
+            slow.numeric,
+        )
+    assert len(halves) == 8
+    for quick_losses, slow_losses in zip(halves[:4], halves[4:], strict=True):
+        assert quick_losses == pytest.approx(slow_losses, rel=0, abs=1e-9)
 
 
 def test_only_few_rows_are_tried_in_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    found, _ = both_ways(monkeypatch)
+    found, _ = noted(monkeypatch)
     table = noisy(0, 100, 2, "none")
     for options in ({}, {"limits": BY_QUERIES}, {"loocv_sample": 20}):
         fit(table, learner="skdb", exclude=["w"], **options)
-    assert [losses is not None for losses in found] == [True] * 4 + [False] * 8
+    assert [in_arrays for _, in_arrays in found] == [True] * 2 + [False] * 4
+
+
+def odd_columns(size: int) -> pa.Table:
+    """Types whose values are compared in another one, or that arrays have no type for."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(3, size=size)
+    small, noise = (y + rng.integers(2, size=size)).tolist(), rng.normal(size=size)
+    days = [None if i == 3 else 86_400 * 365 * int(i) for i in small]
+    return pa.table(
+        {
+            "flag": [bool(i % 2) for i in small],
+            "zero": pa.array([-0.0 if i % 2 else 0.0 for i in small]),
+            "single": pa.array(y + noise, pa.float32()),
+            "cents": pa.array([Decimal(i) / 10 for i in small], pa.decimal128(9, 2)),
+            "unsigned": pa.array([2**63 + i for i in small], pa.uint64()),
+            "when": pa.array(days, pa.timestamp("s")),
+            "word": pa.array([f"ä{i}" for i in small]).dictionary_encode(),
+            "empty": pa.array([None] * size, pa.string()),
+            "y": y,
+        }
+    )
+
+
+@pytest.mark.parametrize("kinds", [{}, {"categorical": ["single", "cents", "when", "zero"]}])
+def test_every_type_has_the_same_codes(
+    monkeypatch: pytest.MonkeyPatch, kinds: dict[str, Any]
+) -> None:
+    trials, halves = noted(monkeypatch)
+    kept = {"keep": ["empty", "zero", "unsigned"], **kinds}
+    for limits in (Limits(), BY_QUERIES):
+        asked = {"encodings": ["ef:4", "mdl", "modl"], "discretise": "auto", "limits": limits}
+        sqlbn.fit(odd_columns(150), "y", "tan", threads=1, **asked, **kept).close()
+    codes, n = [trial.n_codes for trial, _ in trials], len(halves) // 2
+    assert codes[: len(codes) // 2] == codes[len(codes) // 2 :]
+    for quick, slow in zip(halves[:n], halves[n:], strict=True):
+        assert quick == pytest.approx(slow, rel=0, abs=1e-9)

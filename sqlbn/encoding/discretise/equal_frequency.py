@@ -45,6 +45,24 @@ def equal_frequency_cuts(
     return _cuts(values, sorted(set(at.tolist())))
 
 
+def cuts_of_numbers(
+    numbers: npt.NDArray[Any], w: npt.NDArray[Any] | None, bins: int, counted_bins: int
+) -> tuple[float, ...]:
+    """The same of the numbers of rows, each with a weight where there are any."""
+    return equal_frequency_cuts(*_distinct(numbers, w), bins, counted_bins)
+
+
+def _distinct(
+    numbers: npt.NDArray[Any], w: npt.NDArray[Any] | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The different numbers in order, and their weight."""
+    if w is None:  # several times as fast as to look for the place of each
+        values, totals = np.unique(numbers, return_counts=True)
+        return values, totals.astype(float)
+    values, places = np.unique(numbers, return_inverse=True)
+    return values, np.bincount(places, w, len(values)).astype(float)
+
+
 def _cuts(values: npt.NDArray[Any], places: Sequence[int]) -> tuple[float, ...]:
     # -0.0 and 0.0 are one value, of which rows in another order would show the other.
     return tuple(float(values[i]) + 0.0 for i in places if i < len(values) - 1)
@@ -132,13 +150,8 @@ def _totals_in_arrays(
         for i, name in enumerate(block):
             column = np.asarray(np.ma.getdata(found[f"v{i}"]))
             there = ~np.ma.getmaskarray(found[f"v{i}"]) & ~np.isnan(column)
-            numbers = column[there]
-            if weight is None:  # several times as fast as to look for the place of each
-                values, totals = np.unique(numbers, return_counts=True)
-            else:
-                values, places = np.unique(numbers, return_inverse=True)
-                totals = np.bincount(places, np.asarray(found["w"], float)[there], len(values))
-            yield name, values, totals.astype(float)
+            w = np.asarray(found["w"], float)[there] if weight is not None else None
+            yield name, *_distinct(column[there], w)
 
 
 def _drawn(
