@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sqlbn.counts.code_arrays import read_codes
 from sqlbn.counts.counter import block_statement, counted_blocks, dense_counts
 from sqlbn.counts.cover import Block, Family, cells_of
 from sqlbn.engines.limits import Limits
@@ -23,6 +25,52 @@ from sqlbn.engines.sql import render
 from sqlbn.engines.workspace import Workspace
 
 Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class SeenCounts:
+    """Counts of the cells of a family that rows are in, by their packed keys in order."""
+
+    keys: Array
+    n: Array
+    radices: Sequence[int]
+
+    @staticmethod
+    def of(columns: Sequence[Array], radices: Sequence[int], w: Array | None) -> SeenCounts:
+        """Of rows, whose codes are in columns; each counts for its weight."""
+        keys = np.zeros(len(columns[0]), np.int64)
+        for codes, radix in zip(columns, radices, strict=True):
+            keys *= radix
+            keys += codes
+        if w is None:
+            found, n = np.unique(keys, return_counts=True)
+            return SeenCounts(found, n, radices)
+        found, places = np.unique(keys, return_inverse=True)
+        return SeenCounts(found, np.bincount(places, w, len(found)), radices)
+
+    @property
+    def nbytes(self) -> int:
+        """What they take."""
+        return self.keys.nbytes + self.n.nbytes
+
+    def at(self, level: int) -> SeenCounts:
+        """Those of the family without its last parents."""
+        if level == len(self.radices) - 2:
+            return self
+        codes = np.unravel_index(self.keys, self.radices)
+        radices = [*self.radices[: level + 1], self.radices[-1]]
+        found = SeenCounts.of([*codes[: level + 1], codes[-1]], radices, self.n.astype(float))
+        return replace(found, n=found.n.astype(self.n.dtype))
+
+    def by_class(self) -> tuple[list[Array], Array]:
+        """The cells in order: codes of each axis but the class, and counts by class."""
+        n_classes = self.radices[-1]
+        cells, y = np.divmod(self.keys, n_classes)
+        is_new = np.ones(len(cells), bool)
+        is_new[1:] = cells[1:] != cells[:-1]
+        n = np.zeros((int(is_new.sum()), n_classes))
+        n[np.cumsum(is_new) - 1, y] = self.n
+        return list(np.unravel_index(cells[is_new], self.radices[:-1])), n
 
 
 class FamilyCounts:
@@ -42,6 +90,7 @@ class FamilyCounts:
     ) -> None:
         self.workspace, self.encoded, self.families, self.name = workspace, encoded, families, table
         self._arrays: dict[int, Array] = {}
+        self._seen: dict[int, SeenCounts] = {}
         self._offset = 0
         share = workspace.session.limits.kept_counts_share if keeps_arrays else 0.0
         self._room = share * workspace.session.memory_bytes
@@ -106,9 +155,37 @@ class FamilyCounts:
         found = counted_blocks(self.workspace.session, blocks, self.encoded)
         for position, (block, counted) in zip(small, found, strict=True):
             yield {position: dense_counts(block, self.encoded, counted)}
-        for position in (p for p in positions if not self._fits_array(p)):
-            self._insert_counted(position)
+        yield from self._counted_apart([p for p in positions if not self._fits_array(p)])
+
+    def _counted_apart(self, positions: Sequence[int]) -> Iterator[dict[int, Array]]:
+        """Count families of which only the cells that were seen have room."""
+        if not self._suits_arrays(positions):
+            for position in positions:
+                self._insert_counted(position)
+                yield {}
+            return
+        used = sorted({v for p in positions for v in self.families[p]})
+        codes, w = read_codes(self.workspace.session, self.encoded, used)
+        columns = dict(zip((*used, self.encoded.class_variable), codes, strict=True))
+        weights, waiting = w if self.encoded.weighted else None, dict[int, SeenCounts]()
+        for position in positions:
+            own = [columns[v] for v in self.axes(position)]
+            waiting[position] = SeenCounts.of(own, self.radices(position), weights)
+            if sum(len(seen.keys) for seen in waiting.values()) > self.limits.inserted_together:
+                self.put({}, waiting)
+                waiting = {}
             yield {}
+        self.put({}, waiting)
+
+    def _suits_arrays(self, positions: Sequence[int]) -> bool:
+        """Whether rows are so few that a query a family is planned for longer than they take."""
+        session, rows = self.workspace.session, self.encoded.rows
+        if not session.row_engine.is_local or rows > self.limits.seen_array_rows:
+            return False
+        used = {v for p in positions for v in self.families[p]}
+        needed = 8 * rows * (len(used) + 4)
+        wide = any(key_type(self.cells(p)) == "HUGEINT" for p in positions)
+        return not wide and needed <= self.limits.array_share * session.memory_bytes
 
     def _fits_array(self, position: int) -> bool:
         cells, limits = self.cells(position), self.limits
@@ -128,7 +205,9 @@ class FamilyCounts:
         query = render("count/placed_counts", position=position, counted=counted)
         self.workspace.insert_from(self.name, query)
 
-    def put(self, arrays: Mapping[int, Array]) -> None:
+    def put(
+        self, arrays: Mapping[int, Array], seen_counts: Mapping[int, SeenCounts] | None = None
+    ) -> None:
         """Insert counts that are at hand, for several families in one statement."""
         import pyarrow as pa
 
@@ -140,6 +219,13 @@ class FamilyCounts:
             keys.append(seen)
             numbers.append(flat[seen])
         self._keep(arrays)
+        for position, of_cells in (seen_counts or {}).items():
+            positions.append(np.full(len(of_cells.keys), position, np.uint32))
+            keys.append(of_cells.keys)
+            numbers.append(of_cells.n)
+        self._keep_seen(seen_counts or {})
+        if not positions:
+            return
         session = self.workspace.session
         view = session.register(
             pa.table(
@@ -162,6 +248,12 @@ class FamilyCounts:
                 self._room -= counts.nbytes
                 self._arrays[position] = counts
 
+    def _keep_seen(self, seen: Mapping[int, SeenCounts]) -> None:
+        for position, counts in seen.items():
+            if counts.nbytes <= self._room:
+                self._room -= counts.nbytes
+                self._seen[position] = counts
+
     # -- reading -----------------------------------------------------------------------------
 
     def array(self, position: int, level: int) -> Array:
@@ -170,8 +262,14 @@ class FamilyCounts:
         if kept is not None:
             deeper = tuple(range(level + 1, self.depth(position) + 1))
             return kept.sum(axis=deeper) if deeper else kept
-        codes = self.codes(position)
         radices = self.radices(position, level)
+        seen = self._seen.get(self.place(position))
+        if seen is not None:
+            upper = seen.at(level)
+            counts = np.zeros(self.cells(position, level))
+            counts[upper.keys] = upper.n
+            return counts.reshape(radices)
+        codes = self.codes(position)
         found = self.workspace.session.arrays(
             render(
                 "count/level_counts",
@@ -192,6 +290,9 @@ class FamilyCounts:
             flat = kept.reshape(-1, self.n_classes)
             seen = np.flatnonzero(flat.any(axis=1))
             return list(np.unravel_index(seen, kept.shape[:-1])), flat[seen].astype(float)
+        found_before = self._seen.get(self.place(position))
+        if found_before is not None:
+            return found_before.by_class()
         family, codes = self.families[position], self.codes(position)
         found = self.workspace.session.arrays(
             render(
@@ -229,12 +330,17 @@ class FamilyCounts:
             query = render("count/kept_counts", counts=self.table, positions=whole)
             self.workspace.insert_from(name, query)
             result._keep({p: self._arrays[p] for p in whole if p in self._arrays})
+            result._keep_seen({p: self._seen[p] for p in whole if p in self._seen})
+        arrays, seen = dict[int, Array](), dict[int, SeenCounts]()
         for position, family in families.items():
             if family == self.families[position]:
                 continue
             level = len(family) - 1
             if position in self._arrays:
-                result.put({position: self.array(position, level)})
+                arrays[position] = self.array(position, level)
+                continue
+            if position in self._seen:
+                seen[position] = self._seen[position].at(level)
                 continue
             codes = self.codes(position)
             query = render(
@@ -246,6 +352,7 @@ class FamilyCounts:
                 position=position,
             )
             result._insert(position, f"({query})")
+        result.put(arrays, seen)
         self.workspace.remove(self.name)
         return result
 

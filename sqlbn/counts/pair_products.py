@@ -7,8 +7,8 @@ in units that add up exactly), so they are those of queries, and so is every sum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations_with_replacement
 from typing import Any
@@ -67,31 +67,66 @@ def pair_sums(
     limits: Limits,
     threads: int = 1,
     advance: Callable[[], None] = lambda: None,
-) -> dict[Family, float]:
+) -> PairSums:
     """Sums of n ln n of every attribute and pair with the class, every attribute, and the class.
 
     `codes` are columns, the class last. With `bare`, pairs without the class, too.
     """
     rows = _Rows.of(codes, weights, cards)
-    found = _single_sums(codes, weights, cards)
     d, blocks = len(cards) - 1, _blocks(cards[:-1], limits.product_values)
+    joint, without = (np.full((d, d), np.nan) for _ in range(2))
     tiles = list(combinations_with_replacement(blocks, 2))
     jobs = (partial(_tile, rows, one, other, bare, limits) for one, other in tiles)
     with one_blas_thread():
         for (one, other), made in zip(tiles, ahead(threads, jobs), strict=True):
-            for sums, last in zip(made, ((d,), ()), strict=True):
+            for sums, into in zip(made, (joint, without), strict=True):
                 if sums is not None:
-                    found |= _by_family(sums, one, other, last)
+                    into[one.start : one.stop, other.start : other.stop] = sums
             advance()
+    singles = _single_sums(codes, weights, cards)
+    return PairSums(singles, _symmetric(joint), _symmetric(without) if bare else None)
+
+
+def _symmetric(sums: Array) -> Array:
+    """What is above the diagonal below it, too; no attribute makes a pair with itself."""
+    found: Array = np.where(np.triu(np.ones(sums.shape, bool), 1), sums, sums.T)
+    np.fill_diagonal(found, np.nan)
     return found
 
 
-def _by_family(
-    sums: Array, one: range, other: range, last: Family
-) -> Iterator[tuple[Family, float]]:
-    """The pairs of two blocks, each once, with their sums."""
-    for i, line in zip(one, sums.tolist(), strict=True):
-        yield from (((i, j, *last), value) for j, value in zip(other, line, strict=True) if i < j)
+@dataclass(frozen=True)
+class PairSums(Mapping[Family, float]):
+    """The sums by family; those of pairs as matrices: hundreds of attributes have many pairs.
+
+    `joint` is with the class and NaN where a pair was not counted, `bare` without the class.
+    """
+
+    single: Mapping[Family, float]
+    joint: Array
+    bare: Array | None
+
+    def within(self, together: Array) -> PairSums:
+        """Only some of the pairs, with the class."""
+        return replace(self, joint=np.where(together, self.joint, np.nan), bare=None)
+
+    def __getitem__(self, family: Family) -> float:
+        if family in self.single:
+            return self.single[family]
+        sums = self.joint if len(family) == 3 else self.bare
+        if sums is None or not 2 <= len(family) <= 3 or np.isnan(sums[family[:2]]):
+            raise KeyError(family)
+        return float(sums[family[:2]])
+
+    def __iter__(self) -> Iterator[Family]:
+        yield from self.single
+        d = len(self.joint)
+        for sums, last in ((self.joint, (d,)), (self.bare, ())):
+            if sums is not None:
+                pairs = zip(*np.nonzero(np.triu(~np.isnan(sums))), strict=True)
+                yield from ((int(i), int(j), *last) for i, j in pairs)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def n_tiles(cards: Sequence[int], limits: Limits) -> int:

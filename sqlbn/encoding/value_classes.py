@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ from sqlbn.encoding.discretise.ordered import run_cost, whole_where_possible
 from sqlbn.encoding.profile import ColumnProfile, Weights
 from sqlbn.engines import Session
 from sqlbn.engines.dialects import Dialect
+from sqlbn.engines.limits import in_blocks
 from sqlbn.engines.sql import render
 from sqlbn.engines.value_types import numeric_axis
 
@@ -158,11 +159,14 @@ class Labelled:
 
     def statement(self, value: str, joins: Sequence[str] = ()) -> str:
         """Rows as (value, class, weight), for an expression over the alias `i` and some joins."""
+        return self.values_statement({"value": value}, joins)
+
+    def values_statement(self, values: Mapping[str, str], joins: Sequence[str] = ()) -> str:
+        """The same of several expressions, by their names."""
         target, dialect = column_sql("i", self.class_book.name), self.session.row_engine.dialect
-        items = [
-            {"code": value, "alias": "value"},
-            {"code": code_sql(self.class_book, target, "dy", dialect=dialect), "alias": "class"},
-        ]
+        items = [{"code": value, "alias": alias} for alias, value in values.items()]
+        code = code_sql(self.class_book, target, "dy", dialect=dialect)
+        items.append({"code": code, "alias": "class"})
         if self.weights is not None:
             items.append({"code": self.weights.value_sql("i"), "alias": "w"})
         listed = list(joins)
@@ -240,12 +244,16 @@ def numeric_counts(
 ) -> Iterator[tuple[ColumnProfile, ValueClasses]]:
     """The counts of quantities, one column after the other.
 
-    A statement a column. Where its values by class would take too much memory, cells of equal
-    frequency in a sample are counted instead: row by row, or where rows lie elsewhere by a
-    statement there.
+    A statement a column; of few rows one for many. Where the values of a column by class would take
+    too much memory, cells of equal frequency in a sample are counted instead: row by row, or where
+    rows lie elsewhere by a statement there.
     """
     too_many = _too_many(rows, profiles)
     session, source, most = rows.session, rows.source, rows.most_cells
+    few = rows.rows <= session.limits.quantile_array_rows and session.row_engine.is_local
+    if few and not too_many:
+        yield from _counted_in_arrays(rows, profiles)
+        return
     bounds = learn_cuts(session, source, rows.rows, too_many, most, rows.weights)
     for profile in profiles:
         if profile.name in bounds:
@@ -253,6 +261,23 @@ def numeric_counts(
             yield profile, count(rows, profile, np.array(bounds[profile.name]))
         else:
             yield profile, _grouped(rows, profile)
+
+
+def _counted_in_arrays(
+    rows: Labelled, profiles: Sequence[ColumnProfile]
+) -> Iterator[tuple[ColumnProfile, ValueClasses]]:
+    """The same from the values of some columns at a time: a query a column takes longer to plan."""
+    session, limits = rows.session, rows.session.limits
+    room = int(limits.array_share * session.memory_bytes) // (16 * max(rows.rows, 1))
+    for block in in_blocks(profiles, max(1, min(limits.statement_columns, room))):
+        values = {f"v{i}": rows.numeric_sql(profile) for i, profile in enumerate(block)}
+        found = session.row_engine.arrays(rows.values_statement(values))
+        classes = found["class"].astype(np.int64)
+        w = np.asarray(found["w"], float) if rows.weights is not None else None
+        for i, profile in enumerate(block):
+            # One zero: which of two a group of rows shows would be left to their order.
+            numbers = np.ma.filled(found[f"v{i}"].astype(float), np.nan) + 0.0
+            yield profile, cells_of_numbers(rows, numbers, classes, w)
 
 
 def _too_many(rows: Labelled, profiles: Sequence[ColumnProfile]) -> list[ColumnProfile]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 
 from sqlbn.counts.code_arrays import read_codes
 from sqlbn.counts.counter import GammaSums, entropies, n_log_n, plan
@@ -126,8 +126,9 @@ def _information_of_rows(job: Job, title: str, groups: Sequence[Sequence[int]]) 
     session, encoded, needs = job.workspace.session, job.encoded, job.learner.needs
     rows = sampled(session, encoded, job.structure_sample)
     gammas = GammaSums(rows.cards) if needs.score == "bayes" else None
+    n_pairs = _n_pairs(_together(groups, rows.n_attributes))
     try:
-        if gammas is None and suits_products(session, rows, _n_pairs(groups)):
+        if gammas is None and suits_products(session, rows, n_pairs):
             sums = _sums_by_products(job, rows, title, groups)
         else:
             sums = _sums_by_queries(job, rows, title, groups, gammas)
@@ -158,10 +159,8 @@ def _sums_by_products(
             job.workspace.session.threads,
             progress.advance,
         )
-    if _n_pairs(groups) == d * (d - 1) // 2:
-        return sums
-    together = _pairs_within(groups)
-    return {family: n for family, n in sums.items() if _is_within(family, d, together)}
+    together = _together(groups, d)
+    return sums if _n_pairs(together) == d * (d - 1) // 2 else sums.within(together)
 
 
 def _sums_by_queries(
@@ -172,31 +171,24 @@ def _sums_by_queries(
     gammas: GammaSums | None,
 ) -> Mapping[Family, float]:
     """The same from a covering plan of queries; `gammas` are added to."""
-    together, progress = _pairs_within(groups), job.progress
-    wanted = [
-        f
-        for f in job.learner.needs.families(rows.n_attributes)
-        if _is_within(f, rows.n_attributes, together)
-    ]
+    d, progress = rows.n_attributes, job.progress
+    together = _together(groups, d)
+    families = job.learner.needs.families(d)
+    wanted = [f for f in families if len(f) < 2 or f[1] == d or together[f[:2]]]
     blocks = plan(wanted, rows)
     watched = (gammas.add,) if gammas is not None else ()
     with progress.stage("structure", title, rows.rows, len(blocks)):
         return entropies(job.workspace.session, rows, blocks, progress.advance, *watched)
 
 
-def _n_pairs(groups: Sequence[Sequence[int]]) -> int:
+def _together(groups: Sequence[Sequence[int]], d: int) -> npt.NDArray[np.bool_]:
+    """Which attributes are in a group with which."""
+    found = np.zeros((d, d), bool)
+    for group in groups:
+        found[np.ix_(group, group)] = True
+    return found
+
+
+def _n_pairs(together: npt.NDArray[np.bool_]) -> int:
     """How many pairs of attributes are in one group."""
-    if len(groups) == 1:
-        return len(groups[0]) * (len(groups[0]) - 1) // 2
-    return len(_pairs_within(groups))
-
-
-def _pairs_within(groups: Sequence[Sequence[int]]) -> Set[frozenset[int]]:
-    """The pairs of attributes that are in one group."""
-    return {frozenset(pair) for group in groups for pair in combinations(group, 2)}
-
-
-def _is_within(family: Family, d: int, together: Set[frozenset[int]]) -> bool:
-    """Whether the attributes of a family are one, or a pair that is wanted."""
-    attributes = frozenset(v for v in family if v < d)
-    return len(attributes) < 2 or attributes in together
+    return int(np.count_nonzero(np.triu(together, 1)))

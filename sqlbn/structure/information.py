@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -63,6 +63,19 @@ class CountSums(Protocol):
         """The rows that were counted."""
 
 
+@runtime_checkable
+class PairMatrices(Protocol):
+    """Sums of n ln n of pairs as symmetric matrices, NaN where a pair was not counted."""
+
+    @property
+    def joint(self) -> Matrix:
+        """With the class."""
+
+    @property
+    def bare(self) -> Matrix | None:
+        """Without it, where all pairs were counted so."""
+
+
 def single_families(d: int) -> list[Family]:
     """What MI needs: each attribute alone and with the class (variable d), and the class."""
     return [*((i,) for i in range(d)), *((i, d) for i in range(d)), (d,)]
@@ -84,26 +97,35 @@ def information(sums: Mapping[Family, float], d: int, total: float) -> Informati
     alone = np.array([sums[(i,)] for i in range(d)])
     of_class = sums[(d,)]
     mi = (with_class - alone - of_class + total * math.log(total)) / total
-    pairs = [pair for pair in pair_families(d) if pair in sums]
-    if d > 1 and not pairs:
+    joint, bare = _pair_matrices(sums, d)
+    counted = ~np.isnan(joint)
+    if d > 1 and not counted.any():
         return Information(_nonnegative(mi), None)
-    counted, joint = np.zeros((d, d), bool), np.zeros((d, d))
-    for i, j, y in pairs:
-        joint[i, j] = joint[j, i] = sums[(i, j, y)]
-        counted[i, j] = counted[j, i] = True
     # The two sums are added first: i and j then give the same bits in either order.
     cmi = (joint + of_class - (with_class[:, None] + with_class[None, :])) / total
     # Members of an ensemble have attributes of their own: pairs of others are not counted.
     cmi[~counted] = 0.0
-    bare = np.zeros((d, d))
-    bare_pairs = bare_pair_families(d)
-    if not all(pair in sums for pair in bare_pairs):
+    if bare is None:
         return Information(_nonnegative(mi), _nonnegative(cmi))
-    for i, j in bare_pairs:
-        bare[i, j] = bare[j, i] = sums[(i, j)]
     beyond = (joint + alone[None, :] - (bare + with_class[None, :])) / total
     np.fill_diagonal(beyond, 0.0)
     return Information(_nonnegative(mi), _nonnegative(cmi), beyond=_nonnegative(beyond))
+
+
+def _pair_matrices(sums: Mapping[Family, float], d: int) -> tuple[Matrix, Matrix | None]:
+    """The sums of pairs with the class and, where all were counted so, without it."""
+    if isinstance(sums, PairMatrices):
+        return sums.joint, sums.bare
+    joint, bare = np.full((d, d), np.nan), np.zeros((d, d))
+    for i, j, y in pair_families(d):
+        if (i, j, y) in sums:
+            joint[i, j] = joint[j, i] = sums[(i, j, y)]
+    bare_pairs = bare_pair_families(d)
+    if not all(pair in sums for pair in bare_pairs):
+        return joint, None
+    for i, j in bare_pairs:
+        bare[i, j] = bare[j, i] = sums[(i, j)]
+    return joint, bare
 
 
 def joint_mi(with_class: float, alone: float, of_class: float, total: float) -> float:

@@ -24,7 +24,7 @@ from sqlbn.encoding.encoded import discard, sampled
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.relations import Encoded
-from sqlbn.engines.threads import ahead
+from sqlbn.engines.threads import ahead, one_blas_thread
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import Weighting
 from sqlbn.kinds.losses import Loss
@@ -240,7 +240,8 @@ def fit_shape(rows: LeftOutRows, pull: float) -> tuple[Array, Array]:
     """
     likelihood = _Likelihood(rows, pull)
     try:
-        theta = _highest(likelihood, _GAIN * float(rows.w.sum()))
+        with one_blas_thread():
+            theta = _highest(likelihood, _GAIN * float(rows.w.sum()))
     finally:
         likelihood.close()
     found, n_levels = np.round(theta, _DECIMALS) + 0.0, len(rows.logs)
@@ -347,7 +348,7 @@ class _Likelihood:
                 found = p * w
                 found[y, np.arange(len(y))] -= w
                 by_row = np.ascontiguousarray(found.T, np.float32)
-                sums[: len(logs)] += np.einsum("fnc,nc->f", logs, by_row)
+                sums[: len(logs)] += logs.reshape(len(logs), by_row.size) @ by_row.reshape(-1)
                 sums[len(logs) :] += found.sum(axis=1)[1:]
             return some, sums
 
@@ -379,7 +380,8 @@ class _Likelihood:
         shifts, by_level = np.append(0.0, theta[n_levels:]), theta[:n_levels].astype(np.float32)
         for block in blocks:
             logs, y = rows.logs[:, block], rows.y[block]
-            said = rows.start[block] + np.einsum("f,fnc->nc", by_level, logs)
+            start = rows.start[block]
+            said = start + (by_level @ logs.reshape(len(logs), start.size)).reshape(start.shape)
             scores = np.ascontiguousarray(said.T) + shifts[:, None] - shifts[y]
             top = scores.max(axis=0)
             ratios = np.exp(scores - top)
