@@ -650,6 +650,7 @@ META: tuple[MetaKey, ...] = (
     MetaKey("cost", "number", "of snb: cost of the chosen attributes, in nats"),
     MetaKey("null_cost", "number", "of snb: cost of none"),
     MetaKey("evaluations", "whole", "of snb: sets of attributes that were evaluated"),
+    MetaKey("chunks", "object", "of snb: distinct rows, their chunks, and how many were on disk"),
     MetaKey("bound", "object", "`--bound` and its options"),
     MetaKey("delta_star", "number", "probability that any decision is wrong"),
     MetaKey("tau", "number", "indifference threshold of a search"),

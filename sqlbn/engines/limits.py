@@ -338,13 +338,14 @@ class Limits:
     average_loo_safe: float = 600.0
     average_loo_share: float = 0.2
     average_loo_rows: int = 10_000
-    # Attribute weights: rows that are worked on at a time: their ratios stay in the cache. One
-    # class after the other: 581,012 rows, 7 classes, CPU time of a trial 21 ms with a row a row, 10
-    # ms with a row a class.
+    # Attribute weights: rows of a chunk, and their ratios, one a row and other class (4 MB): both
+    # stay in the cache. One class after the other: 581,012 rows, 7 classes, CPU time of a trial 21
+    # ms with a row a row, 10 ms with a row a class.
     weights_block_rows: int = 1 << 13
-    # The share of memory that the codes of one chunk of attributes may take; and how many rows are
+    weights_block_values: int = 1 << 19
+    # The share of memory that chunks may take, further ones lie on disk; and how many rows are
     # worth finding the distinct ones of.
-    weights_chunk_share: float = 0.25
+    weights_held_share: float = 0.25
     weights_grouped_rows: int = 10_000
 
     # -- store, updates ----------------------------------------------------------------------

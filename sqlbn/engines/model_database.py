@@ -124,10 +124,10 @@ class ModelDatabase:
         return self._run(sql, lambda result: result.to_arrow_table(), relation=True)
 
     @contextmanager
-    def batches(self, sql: str) -> Iterator[pa.RecordBatchReader]:
+    def batches(self, sql: str, rows: int | None = None) -> Iterator[pa.RecordBatchReader]:
         """A result as a stream of Arrow batches, for what may not fit in memory."""
         with self._running(sql):
-            reader = self.connection.sql(sql).to_arrow_reader(self.limits.batch_rows)
+            reader = self.connection.sql(sql).to_arrow_reader(rows or self.limits.batch_rows)
             try:
                 yield reader
             finally:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -21,13 +21,7 @@ MAX_ITERATIONS = 2
 
 
 class Rows(Protocol):
-    """The log loss of naive Bayes with a subset of variables, one variable at a time.
-
-    `chunks` are the variables in groups that are held together in memory: inside a pass the
-    variables of one chunk are tried one after the other.
-    """
-
-    chunks: Sequence[Sequence[int]]
+    """The log loss of naive Bayes with a subset of variables, one variable at a time."""
 
     def clear(self) -> float:
         """Start with no variable; the loss of the prior alone."""
@@ -132,17 +126,16 @@ def select_variables(
 def _pass(rows: Rows, models: _Models, cost: float, rng: random.Random, adding: bool) -> float:
     """Try every variable once, in a random order; the cost of what is kept."""
     n_variables = len(models.mass)
-    for chunk in rng.sample(list(rows.chunks), len(rows.chunks)):
-        for variable in rng.sample(list(chunk), len(chunk)):
-            if bool(models.members[variable]) == adding:
-                continue
-            size = int(models.members.sum()) + (1 if adding else -1)
-            trial = _rounded(prior_cost(n_variables, size) + rows.toggled(variable))
-            models.evaluated(trial, variable)
-            if trial < cost:
-                cost = trial
-                models.members[variable] = adding
-                rows.accept()
+    for variable in rng.sample(range(n_variables), n_variables):
+        if bool(models.members[variable]) == adding:
+            continue
+        size = int(models.members.sum()) + (1 if adding else -1)
+        trial = _rounded(prior_cost(n_variables, size) + rows.toggled(variable))
+        models.evaluated(trial, variable)
+        if trial < cost:
+            cost = trial
+            models.members[variable] = adding
+            rows.accept()
     return cost
 
 

@@ -20,7 +20,6 @@ from reference_snb import Data, search
 from update_cases import same_tables
 
 import sqlbn
-from sqlbn.structure.variable_selection import Selected, select_variables
 
 NAMES = ("sure", "likely", "again", "noise", "size")
 BARE = {"estimate": "laplace", "missing": "ignore"}
@@ -204,28 +203,22 @@ def test_equal_rows_put_together_are_the_same_rows(monkeypatch: pytest.MonkeyPat
         same_model(apart, together)
 
 
-def test_columns_that_do_not_fit_in_memory_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_that_do_not_fit_in_memory_are_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another number of chunks on disk, the same model to the last bit."""
     table = letters()
-    whole = sqlbn.fit(table, "y", "snb", discretise="ef", threads=1)
-    limit(monkeypatch, weights_chunk_share=1e-12)
-    sizes: list[int] = []
-    original = select_variables
-
-    def watched(rows: Any, *rest: Any) -> Selected:
-        sizes.extend(map(len, rows.chunks))
-        return original(rows, *rest)
-
-    monkeypatch.setattr("sqlbn.kinds.product.attribute_weights.select_variables", watched)
-    singly = sqlbn.fit(table, "y", "snb", discretise="ef", threads=1)
-    again = sqlbn.fit(table, "y", "snb", discretise="ef", threads=2)
-    assert sizes == [1] * 10
-    # The order of trials is another, the models are alike.
-    assert singly.meta["cost"] == pytest.approx(whole.meta["cost"], rel=0.02)
-    assert singly.meta["cost"] < singly.meta["null_cost"] == whole.meta["null_cost"]
-    wanted = by_hand(singly, table.slice(0, 5).to_pylist())
-    got = probabilities(singly.predict(table.slice(0, 5)))
-    assert np.array(got) == pytest.approx(np.array(wanted), abs=1e-12)
-    same_model(singly, again)
+    limit(monkeypatch, weights_block_rows=64)
+    whole = sqlbn.fit(table, "y", "snb", discretise="ef")
+    assert whole.meta["chunks"] == {"rows": 400, "chunks": 7, "on_disk": 0}
+    for share, on_disk in ((0.0, 7), (1e-6, 3)):
+        limit(monkeypatch, weights_held_share=share)
+        for threads in (1, 2):
+            memory = {} if share == 0 else {"memory_limit": "10GB"}
+            stored = sqlbn.fit(table, "y", "snb", discretise="ef", threads=threads, **memory)
+            with stored:
+                assert stored.meta["chunks"] == {"rows": 400, "chunks": 7, "on_disk": on_disk}
+                same_tables(whole, stored)
+                assert stored.meta["cost"] == whole.meta["cost"]
+                assert not list(stored._session.scratch.folder.glob("*.bin"))
     whole.close()
 
 

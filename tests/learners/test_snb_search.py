@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import math
 import random
+import tempfile
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,9 @@ from random_tables import examples
 from reference_snb import Data, Found, Reference, search
 
 from sqlbn.engines.limits import Limits
-from sqlbn.kinds.product.attribute_weights import SubsetRows, rotated
+from sqlbn.errors import OutOfMemoryError
+from sqlbn.kinds.product.attribute_weights import SubsetRows, rotatable
+from sqlbn.kinds.product.row_chunks import ChunkFile, RowChunks, in_chunks
 from sqlbn.structure.variable_selection import (
     Selected,
     n_starts,
@@ -47,32 +51,29 @@ def coded(rng: random.Random, n_classes: int, weighted: bool, rows: int | None =
 
 
 def subset_rows(
-    data: Data,
-    threads: int = 1,
-    chunks: Sequence[Sequence[int]] | None = None,
-    block: int = Limits.weights_block_rows,
+    data: Data, threads: int = 1, block: int = Limits.weights_block_rows, room: float = math.inf
 ) -> SubsetRows:
     """The same rows as arrays, the tables by the exact formula."""
     ref, y, codes = Reference(data), np.array(data.classes), np.array(data.rows)
+    width = 2 * data.n_classes - 1
 
     def logs(table: Sequence[Any]) -> Any:
         return np.log(np.array(table))
 
-    def load(places: Sequence[int]) -> dict[int, Any]:
-        assert places in every
-        return {p: (codes[:, p] * data.n_classes + y).astype(np.uint16) for p in places}
-
-    every = [list(range(len(data.cards)))] if chunks is None else list(chunks)
-    return SubsetRows(
-        rotated(logs(ref.prior)),
-        y,
-        np.array(data.weights),
-        [rotated(logs(table)) for table in ref.tables],
-        load,
-        every,
-        threads,
-        block,
+    columns = {"y": y, "w": np.array(data.weights)}
+    columns |= {f"c{p}": (codes[:, p] * width + y).astype(np.uint16) for p in range(len(codes[0]))}
+    folder = Path(tempfile.mkdtemp())
+    chunks = RowChunks(
+        in_chunks(iter([columns]), block),
+        len(data.cards),
+        data.n_classes - 1,
+        room,
+        lambda: ChunkFile(folder / "chunks", None),
     )
+    stored = min(len(chunks.chunks), 3) if room else len(chunks.chunks)
+    assert chunks.n_stored in ((0,) if room == math.inf else range(stored, len(chunks.chunks) + 1))
+    tables = [rotatable(logs(table)) for table in ref.tables]
+    return SubsetRows(rotatable(logs(ref.prior)), tables, chunks, threads)
 
 
 def walk(data: Data, rows: SubsetRows, seed: int) -> list[float]:
@@ -119,12 +120,9 @@ def test_losses_of_subsets_are_those_of_the_formula(
 def test_threads_and_chunks_do_not_change_a_bit(n_classes: int) -> None:
     for seed in range(5):
         data = coded(random.Random(seed), n_classes, True, rows=29)
-        singly = [[v] for v in range(len(data.cards))]
         every = [
-            subset_rows(data, 1, block=3),
-            subset_rows(data, 2, block=3),
-            subset_rows(data, 5, block=3),
-            subset_rows(data, 2, singly, block=3),
+            subset_rows(data, threads, block=3, room=room)
+            for threads, room in ((1, math.inf), (2, math.inf), (5, math.inf), (2, 0), (1, 500))
         ]
         first, *others = [walk(data, rows, seed) for rows in every]
         assert all(other == first for other in others)
@@ -135,18 +133,11 @@ def test_threads_and_chunks_do_not_change_a_bit(n_classes: int) -> None:
 
 def test_a_hopeless_row_costs_much_and_is_still_a_number() -> None:
     """Four hundred variables that all speak for the other class."""
-    log_odds = np.log(np.array([[0.999, 0.001], [0.001, 0.999]]))
-    tables = [rotated(log_odds)] * 400
-    places = np.array([2], np.uint16)  # code 1, class 0
-    rows = SubsetRows(
-        rotated(np.log(np.array([0.5, 0.5]))),
-        np.array([0]),
-        np.array([1.0]),
-        tables,
-        lambda chunk: dict.fromkeys(chunk, places),
-        [list(range(400))],
-        1,
-    )
+    log_odds = rotatable(np.log(np.array([[0.999, 0.001], [0.001, 0.999]])))
+    place = np.array([3], np.uint16)  # code 1, class 0
+    columns = {"y": np.array([0]), "w": np.array([1.0]), **{f"c{v}": place for v in range(400)}}
+    chunks = RowChunks(iter([columns]), 400, 1, math.inf, pytest.fail)
+    rows = SubsetRows(rotatable(np.log(np.array([0.5, 0.5]))), [log_odds] * 400, chunks, 1)
     assert rows.clear() == pytest.approx(math.log(2))
     for variable in range(400):
         loss = rows.toggled(variable)
@@ -159,11 +150,23 @@ def test_a_hopeless_row_costs_much_and_is_still_a_number() -> None:
     rows.close()
 
 
+def test_a_file_of_chunks_keeps_to_the_disk_it_may_use(tmp_path: Path) -> None:
+    file = ChunkFile(tmp_path / "chunks", 100)
+    kept = file.append(np.arange(12.0).reshape(3, 4))
+    assert file.read(kept).tolist() == np.arange(12.0).reshape(3, 4).tolist()
+    with pytest.raises(OutOfMemoryError, match="more disk than disk_limit allows"):
+        file.append(np.zeros(1))
+    file.write(kept, np.ones((3, 4)))
+    assert file.read(kept).sum() == 12
+    file.close()
+    assert not list(tmp_path.iterdir())
+
+
 # -- the search -------------------------------------------------------------------------------
 
 
-def searched(data: Data, seed: int, chunks: Sequence[Sequence[int]] | None = None) -> Selected:
-    rows = subset_rows(data, 1, chunks)
+def searched(data: Data, seed: int, **options: Any) -> Selected:
+    rows = subset_rows(data, **options)
     found = select_variables(rows, len(data.cards), data.total, seed)
     rows.close()
     return found
@@ -188,11 +191,9 @@ def test_the_search_is_that_of_the_paper(seed: int, n_classes: int, weighted: bo
 
 @examples(10)
 @given(st.integers(0, 2**32))
-def test_also_in_chunks_of_two_variables(seed: int) -> None:
+def test_also_in_chunks_on_disk(seed: int) -> None:
     data = coded(random.Random(seed), 3, False)
-    places = list(range(len(data.cards)))
-    chunks = [places[at : at + 2] for at in range(0, len(places), 2)]
-    same_search(searched(data, seed, chunks), search(data, seed, chunks), data)
+    same_search(searched(data, seed, block=2, room=0), search(data, seed), data)
 
 
 def test_a_prior_counts_subsets_with_repetition() -> None:

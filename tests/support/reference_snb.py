@@ -112,25 +112,18 @@ def algorithm_2(
     n_variables: int,
     total: float,
     seed: int,
-    chunks: Sequence[Sequence[int]],
 ) -> Found:
-    """The search of the paper; with one chunk of all variables its plain form."""
+    """The search of the paper."""
     rng, nothing = random.Random(seed), frozenset[int]()
     models: list[tuple[frozenset[int], float]] = []
     best = nothing
-
-    def shuffled() -> list[int]:
-        order = []
-        for chunk in rng.sample(list(chunks), len(chunks)):
-            order += rng.sample(list(chunk), len(chunk))
-        return order
 
     for _ in range(max(1, math.ceil(math.log2(max(1, n_variables * total))))):
         kept = nothing
         for _ in range(2):
             before = kept
             for change in (frozenset.union, frozenset.difference):
-                for variable in shuffled():
+                for variable in rng.sample(range(n_variables), n_variables):
                     trial = change(kept, {variable})
                     if trial == kept:
                         continue
@@ -150,8 +143,8 @@ def algorithm_2(
     return Found(best, cost(best), weights, models)
 
 
-def search(data: Data, seed: int, chunks: Sequence[Sequence[int]] | None = None) -> Found:
+def search(data: Data, seed: int) -> Found:
     """The search over the attributes of some rows; costs are compared after rounding."""
     ref, k = Reference(data), len(data.cards)
     cost = functools.cache(lambda subset: round(ref.cost(sorted(subset)), 6))
-    return algorithm_2(cost, k, data.total, seed, [range(k)] if chunks is None else chunks)
+    return algorithm_2(cost, k, data.total, seed)

@@ -183,13 +183,17 @@ class Weighted(Refinement):
 
     def candidates(self, job: Job, counts: FamilyCounts, structure: Structure) -> list[Refined]:
         seed = job.workspace.session.settings.seed
-        found = search_weights(counts, job.prepared.class_counts, job.smoothing, seed, job.progress)
+        weighed = search_weights(
+            counts, job.prepared.class_counts, job.smoothing, seed, job.progress
+        )
+        found = weighed.selected
         single = tuple(float(i in found.best) for i in counts.families)
         weights = single if self.single else found.weights
         used = tuple(i for i in counts.families if weights[i] > 0)
         shape = Shape(structure, used, weights=tuple((w,) for w in weights))
         noted = ("cost", "null_cost", "evaluations")
         chosen = {name: getattr(found, name) for name in noted}
+        chosen |= {"chunks": weighed.chunks} if weighed.chunks else {}
         return [Refined(counts, shape, job.smoothing, chosen)]
 
     def kept(self, job: Job, best: Refined) -> Refined:
