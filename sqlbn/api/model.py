@@ -291,9 +291,10 @@ class Model:
         if row_engine.keeps_order and is_large(scorer, session.limits):
             with scored_in_steps(session, scorer, source, progress=progress) as scored:
                 yield in_places(probabilities_sql(scorer, scored), order, hidden), True
-        else:
-            settled = source.ordered or source.has_places
-            yield scoring_statement(scorer, source, order, row_engine.keeps_order, hidden), settled
+            return
+        settled, shown = source.ordered or source.has_places, progress or Progress()
+        with scorer.scoring.prepared(session, scorer, source, shown) as ready:
+            yield scoring_statement(ready, source, order, row_engine.keeps_order, hidden), settled
 
     @property
     def unseen(self) -> Unseen:

@@ -246,6 +246,23 @@ class Limits:
     complete_per_seen: int = 3
     # Keys of super-parents up to which there is a row for each, seen or not.
     average_gapless_keys: int = 1 << 18
+    # Averages in arrays: the share of memory that the arrays of the tables may take; rows that are
+    # scored at a time, numbers of a block of them and of a super-parent's table of several
+    # children (both stay in the cache).
+    average_array_share: float = 0.25
+    average_array_rows: int = 1 << 16
+    average_block_values: int = 1 << 15
+    average_table_values: int = 1 << 13
+    # Rows for which a key of such a table is worth computing; keys of a table that is mostly empty
+    # and yet worth making for a row; rows that ignore the same attributes and are worth a model of
+    # their own.
+    average_rows_per_key: int = 4
+    average_cells_per_row: int = 4
+    average_pattern_rows: int = 1 << 10
+    # How far from the middle a product of factors may go (e^600); past that logarithms are added.
+    average_product_safe: float = 600.0
+    # Keys of one super-parent up to which its values are looked up in an array.
+    average_array_keys: int = 1 << 22
     # Collections: values of a table into which the parents of several terms are fused. Measured
     # with tc, tables of 2^16, 2^17, 2^18 and 2^19 values: 19 binary attributes, 1 M rows 1.96,
     # 1.94, 1.79, 1.69 s; adult 0.58, 0.40, 0.37, 0.64 s.

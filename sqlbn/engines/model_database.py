@@ -252,6 +252,16 @@ class ModelDatabase:
         finally:
             self.unregister(view)
 
+    def append(self, name: str, columns: dict[str, Any]) -> None:
+        """More rows of a table that was made so."""
+        import pyarrow as pa
+
+        view = self.register(pa.table(columns))
+        try:
+            self.execute(f"INSERT INTO {name} FROM {view}")
+        finally:
+            self.unregister(view)
+
     def create_from(self, name: str, query: str) -> None:
         """Make a table of the rows of a query; `name` is already quoted."""
         self.execute(f"CREATE TABLE {name} AS {query}")

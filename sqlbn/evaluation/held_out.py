@@ -12,6 +12,7 @@ from sqlbn.data.sampling import staged
 from sqlbn.encoding.codebook import Codebook, is_never_boolean
 from sqlbn.encoding.profile import check_weights
 from sqlbn.engines import Session
+from sqlbn.engines.progress import Progress
 from sqlbn.engines.relations import ROW
 from sqlbn.engines.sql import RESERVED, select_sql
 from sqlbn.engines.value_types import check_same_values
@@ -85,8 +86,9 @@ def _labelled_scores(
         items = truth_items(scorer, weight)
         with scored_in_steps(session, scorer, source, items) as scored:
             yield select_sql(f"({scored})", f"* EXCLUDE ({ROW})")
-    else:
-        yield labelled_sql(scorer, source.filtered_relation, weight)
+        return
+    with scorer.scoring.prepared(session, scorer, source, Progress()) as ready:
+        yield labelled_sql(ready, source.filtered_relation, weight)
 
 
 def _evaluation(

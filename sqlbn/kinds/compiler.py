@@ -33,7 +33,8 @@ class Scorer:
     is where joined codebooks look up their codes, if that is not beside the other tables.
     `first_class` is the code of the first class, of a scorer for some of the classes; `own` are
     columns of ours that are carried with the input's, where these are listed. `long` is the table
-    of the long form of a product, where that is to be used: rows then have to be numbered.
+    of the long form of a product, where that is to be used: rows then have to be numbered. `scored`
+    is a relation with the scores of distinct rows by their identity, where they have been computed.
     """
 
     prefix: str | None
@@ -52,6 +53,7 @@ class Scorer:
     first_class: int = 0
     own: tuple[str, ...] = ()
     long: str | None = None
+    scored: str | None = None
 
     @property
     def kept(self) -> list[str]:

@@ -9,7 +9,8 @@ makes models and derives them again from changed counts; a `Fitting` is one fit,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -18,9 +19,10 @@ from sqlbn.counts.cover import Block, Family
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.codebook import Codebook
 from sqlbn.encoding.preparing import Prepared
+from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.relations import Encoded
+from sqlbn.engines.relations import Encoded, Source
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import opt
 from sqlbn.kinds.estimates import Smoothing
@@ -398,6 +400,13 @@ class Scoring(ABC):
     def used(self, scorer: Scorer) -> list[int]:
         """The attributes that a prediction looks at."""
         return sorted({v for f in scorer.factors for v in (*f.variables, *f.members)})
+
+    @contextmanager
+    def prepared(
+        self, session: Session, scorer: Scorer, source: Source, progress: Progress
+    ) -> Iterator[Scorer]:
+        """The scorer for the rows of one source, as long as what is made for them is needed."""
+        yield scorer
 
     @abstractmethod
     def scores(self, scorer: Scorer, coded: str, reorder: Limits | None) -> str:

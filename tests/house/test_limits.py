@@ -19,7 +19,7 @@ REASONS = {
         data/sampling.WORD encoding/discretise/log_factorials._STIRLING
         encoding/discretise/log_factorials._STIRLING_FROM evaluation/metrics.PRECISION_UNIT
         exporting/targets._LEAST_EXPONENT
-        kinds/average/average_query._LEAST_SUM kinds/average/average_query._LEVEL_STEP
+        kinds/average/average_query.LEAST_SUM kinds/average/average_query._LEVEL_STEP
         kinds/average/average_query._STEP kinds/losses.LEAST_PROBABILITY kinds/losses.TIE
         kinds/product/attribute_weights._MOST kinds/product/level_weights._GAIN
         kinds/product/level_weights._DECIMALS kinds/product/level_weights._REMEMBERED

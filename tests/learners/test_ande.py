@@ -26,6 +26,7 @@ from ande_cases import (
 )
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from limited import limited
 from random_tables import (
     Case,
     as_if_large,
@@ -50,6 +51,33 @@ def test_model_predictions_and_losses_are_those_of_the_reference(case: Case) -> 
 def test_the_ways_of_large_tables_give_the_reference_too(case: Case, limit: int) -> None:
     assume(rounds_the_same(refer(case)))
     with as_if_large(limit):
+        same(case)
+
+
+@examples(10, 15)
+@given(
+    andes(),
+    st.sampled_from((0.01, 600.0)),
+    st.sampled_from((1, 1 << 13)),
+    st.sampled_from((1, 30, 1 << 21)),
+)
+def test_the_ways_of_arrays_give_the_reference_too(
+    case: Case, safe: float, few: int, complete: int
+) -> None:
+    """Logarithms or products, tables of several children or of one, rows looked up one by one."""
+    assume(rounds_the_same(refer(case)))
+    with limited(
+        average_product_safe=safe,
+        average_table_values=few,
+        average_array_keys=few,
+        average_pattern_rows=1 if few == 1 else 1000,
+        average_cells_per_row=few - 1,
+        average_rows_per_key=1,
+        average_array_rows=48,
+        average_block_values=8,
+        average_complete_values=complete,
+        average_fused_values=complete,
+    ):
         same(case)
 
 

@@ -324,6 +324,7 @@ def as_if_large(limit: int) -> Iterator[None]:
         average_fused_values=limit,
         average_complete_values=limit,
         average_gapless_keys=limit,
+        average_array_share=0.0,
         collection_fused_values=20 * limit,
         collection_complete_values=40 * limit,
         collection_numbered_values=max(1, limit // 2),

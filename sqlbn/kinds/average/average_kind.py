@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,10 +11,12 @@ from sqlbn.counts.cover import Family
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.counts.subsets import SubsetCounts, plan_subsets, subsets_of
 from sqlbn.encoding.codebook import Codebook
+from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.relations import Encoded
+from sqlbn.engines.relations import Encoded, Source
 from sqlbn.engines.workspace import Workspace
+from sqlbn.kinds.average.array_rows import scored_in_arrays
 from sqlbn.kinds.average.average_fit import (
     AverageFit,
     Averaging,
@@ -144,6 +147,13 @@ class AverageScoring(Scoring):
     @property
     def tables(self) -> list[str]:
         return [SUPER_TABLE, *map(implied_table, self.supers.implying)]
+
+    @contextmanager
+    def prepared(
+        self, session: Session, scorer: Scorer, source: Source, progress: Progress
+    ) -> Iterator[Scorer]:
+        with scored_in_arrays(session, scorer, self.supers, source, progress) as scored:
+            yield replace(scorer, scored=scored)
 
     def scores(self, scorer: Scorer, coded: str, reorder: Limits | None) -> str:
         return averaged_scores(scorer, self.supers, coded, reorder is not None)

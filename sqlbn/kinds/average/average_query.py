@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # Terms of one row are added up in steps of e^512, and steps put together at the end.
 _STEP = 512.0
 _LEVEL_STEP = 1 << 32
-_LEAST_SUM = 1e-300
+LEAST_SUM = 1e-300
 
 
 def averaged_scores(scorer: Scorer, supers: SuperParents, coded: str, reorder: bool) -> str:
@@ -51,6 +51,9 @@ def averaged_scores(scorer: Scorer, supers: SuperParents, coded: str, reorder: b
     """
     classes, dialect = range(len(scorer.class_names)), scorer.dialect
     keys = identity(scorer.used, [book.slots for book in scorer.books])
+    if scorer.scored is not None:
+        scored = select_sql(scorer.scored)
+        return rejoined(coded, scorer.kept, scorer.used, keys, scored, len(classes), dialect)
     scores = [f"{NAMES.score}{j}" for j in classes]
     step = literal(_STEP)
     shared = {
@@ -73,7 +76,7 @@ def averaged_scores(scorer: Scorer, supers: SuperParents, coded: str, reorder: b
 
 def _logarithms(classes: Sequence[int], sums: str, step: str, dialect: Dialect) -> dict[str, Any]:
     """How the sums of a row's steps are put together: by the two highest, or all by a window."""
-    least, rank = literal(_LEAST_SUM), NAMES.rank
+    least, rank = literal(LEAST_SUM), NAMES.rank
     if not dialect.has_lists:
         below = f"({rank} - {NAMES.top}) * {step}"
         tops = [f"sum(z{j} * {dialect.exp(below)}) AS z{j}" for j in classes]
