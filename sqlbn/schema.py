@@ -509,9 +509,11 @@ TABLES: tuple[Table, ...] = (
     ),
     Table(
         "predict_long",
-        "the tables of `factors` in one, for the macro `predict` of models of many attributes",
+        "the tables of `factors` in one, for the macro `predict` of models of many attributes; "
+        "a deeper level of a chain as its difference from the level above",
         (
             Column("key", KEY, "as in the factor's table, behind the keys of those before"),
+            Column("member", "USMALLINT", "the member of an ensemble, from 0 on", checked=False),
             _PER_CLASS,
         ),
         writers="models with many tables of prediction",

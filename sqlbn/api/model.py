@@ -288,13 +288,14 @@ class Model:
         self._unseen = count_unseen(session, self._spec.books, scorer, source)
         if strict:
             self._unseen.refuse()
-        if row_engine.keeps_order and is_large(scorer, session.limits):
-            with scored_in_steps(session, scorer, source, progress=progress) as scored:
-                yield in_places(probabilities_sql(scorer, scored), order, hidden), True
-            return
-        settled, shown = source.ordered or source.has_places, progress or Progress()
+        shown = progress or Progress()
         with scorer.scoring.prepared(session, scorer, source, shown) as ready:
-            yield scoring_statement(ready, source, order, row_engine.keeps_order, hidden), settled
+            if row_engine.keeps_order and is_large(ready, session.limits):
+                with scored_in_steps(session, ready, source, progress=progress) as scored:
+                    yield in_places(probabilities_sql(ready, scored), order, hidden), True
+            else:
+                statement = scoring_statement(ready, source, order, row_engine.keeps_order, hidden)
+                yield statement, source.ordered or source.has_places
 
     @property
     def unseen(self) -> Unseen:

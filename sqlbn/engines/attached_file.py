@@ -111,6 +111,10 @@ class AttachedFile:
         """A new table with the columns and rows of a quoted one, or of a query in brackets."""
         self.session.execute(f"CREATE TABLE {self.name(schema, table)} AS FROM {relation}")
 
+    def insert_from(self, schema: str, table: str, query: str) -> None:
+        """Add the rows of a query to a table."""
+        self.session.execute(f"INSERT INTO {self.name(schema, table)} {query}")
+
     def create(self, schema: str, table: str, columns: str) -> None:
         """An empty table."""
         self.session.execute(f"CREATE TABLE {self.name(schema, table)} ({columns})")

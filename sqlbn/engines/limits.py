@@ -206,6 +206,18 @@ class Limits:
     # Joins, and joins times classes, of one scoring query; a larger model is scored in several.
     scoring_joins: int = 64
     scoring_lookups: int = 2000
+    # Forms of a scoring query (`kinds/forms.py`), CPU seconds, codes of the rows included; measured
+    # by tests/benchmarks/forms.py (20 to 150 attributes, 2 and 10 classes, 1,000 and 50,000 rows).
+    # Wide, planning: a join, a class of it, a column that it carries; running: a join, a class.
+    wide_plan_costs: tuple[float, float, float] = (1.5e-3, 1.5e-4, 5e-6)
+    wide_row_costs: tuple[float, float] = (3e-8, 3.5e-9)
+    # Long, planning: at all, a key, a class; running: a key, a class of it, a column of the rows.
+    long_plan_costs: tuple[float, float, float] = (8e-3, 1.1e-3, 1.5e-3)
+    long_row_costs: tuple[float, float, float] = (6e-8, 2.7e-9, 1e-8)
+    # Where the wide form is planned in less than this, no other is looked for.
+    form_worth_seconds: float = 0.1
+    # Tables that one statement puts into the table of the long form.
+    long_tables_at_once: int = 32
     # The same of each of these.
     step_joins: int = 32
     step_lookups: int = 1000
@@ -367,11 +379,6 @@ class Limits:
 
     # -- store, updates ----------------------------------------------------------------------
 
-    # Past so many tables of prediction the macro `predict` looks keys up in one table of them all.
-    # Measured, columns of mnist, nb, CPU of one row and of 70,000 with 785 columns: 19 tables, one
-    # by one 0.5 and 1.9 s, in the long form 0.3 and 2.1 s; 27 tables 0.6, 2.2 and 0.4, 2.1 s; 76
-    # tables 1.5, 6.1 and 0.5, 3.7 s; 147 tables 5.4 s and 0.9 s for one row.
-    long_factors: int = 24
     # Rows of a stream that are read at once, however large a batch is.
     prequential_rows: int = 1_000_000
     # Columns of views and lookup tables with a comment in a store. One takes 0.1 ms, but in a table
@@ -393,6 +400,8 @@ class Limits:
     # Joins and lookups of the macro `predict`, which has one query only: past that it refuses. 200
     # joins of 2 classes are planned in 17 s, 20 of 1,000 in 4 s. The long form is one join.
     macro_joins: int = 250
+    # Rows for which the form of the macro is chosen: nobody knows to how many it will be applied.
+    macro_rows: int = 10_000
     macro_lookups: int = 30_000
 
     # -- evaluation, networks, export --------------------------------------------------------

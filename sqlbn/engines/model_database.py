@@ -266,6 +266,10 @@ class ModelDatabase:
         """Make a table of the rows of a query; `name` is already quoted."""
         self.execute(f"CREATE TABLE {name} AS {query}")
 
+    def insert_from(self, name: str, query: str) -> None:
+        """Add the rows of a query to a table; `name` is already quoted."""
+        self.execute(f"INSERT INTO {name} {query}")
+
     def drop_table(self, name: str) -> None:
         """Remove a table; `name` is already quoted."""
         self.execute(f"DROP TABLE {name}")

@@ -13,13 +13,18 @@ def key_type(cells: int) -> str:
         return "UINTEGER"
     if cells <= 2**63:
         return "BIGINT"
-    if cells <= 2**126:
+    if has_keys(cells):
         return "HUGEINT"
     raise OptionError(
         "a family of counts has more than 2^126 possible cells: "
         f"use a smaller {opt('k')}, fewer {opt('bins')}, or {opt('exclude')} attributes with "
         "very many values"
     )
+
+
+def has_keys(cells: int) -> bool:
+    """Whether there is a type that holds keys below `cells`."""
+    return cells <= 2**126
 
 
 def packed_sql(columns: Sequence[str], radices: Sequence[int]) -> str:

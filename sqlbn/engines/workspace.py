@@ -105,7 +105,7 @@ class Workspace:
 
     def insert_from(self, name: str, query: str) -> None:
         """Add the rows of a query to a table."""
-        self.session.execute(f"INSERT INTO {self.table(name)} {query}")
+        self.session.insert_from(self.table(name), query)
 
     def rename(self, name: str, new: str) -> None:
         """Give a table another name."""

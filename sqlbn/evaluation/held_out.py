@@ -82,13 +82,18 @@ def _labelled_scores(
     session: Session, scorer: Scorer, source: Source, weight: str | None
 ) -> Iterator[str]:
     """A query for the rows with their classes, weights and scores."""
-    if session.row_engine.keeps_order and is_large(scorer, session.limits):
-        items = truth_items(scorer, weight)
-        with scored_in_steps(session, scorer, source, items) as scored:
-            yield select_sql(f"({scored})", f"* EXCLUDE ({ROW})")
-        return
     with scorer.scoring.prepared(session, scorer, source, Progress()) as ready:
-        yield labelled_sql(ready, source.filtered_relation, weight)
+        if session.row_engine.keeps_order and is_large(ready, session.limits):
+            items = truth_items(ready, weight)
+            with scored_in_steps(session, ready, source, items) as scored:
+                yield _without_numbers(scored)
+        else:
+            labelled = labelled_sql(ready, source.filtered_relation, weight)
+            yield labelled if ready.long is None else _without_numbers(labelled)
+
+
+def _without_numbers(labelled: str) -> str:
+    return select_sql(f"({labelled})", f"* EXCLUDE ({ROW})")
 
 
 def _evaluation(

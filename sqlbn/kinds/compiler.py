@@ -16,6 +16,7 @@ from sqlbn.encoding.codebook import (
 )
 from sqlbn.engines.dialects import DUCKDB, Dialect
 from sqlbn.engines.limits import Limits, added
+from sqlbn.engines.relations import ROW
 from sqlbn.engines.sql import NAMES, identifier, literal, render
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import Scoring
@@ -114,8 +115,12 @@ def probabilities_sql(scorer: Scorer, scored: str) -> str:
 
 
 def labelled_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
-    """Rows with their true class, weight and log scores; an unknown class has code n_classes."""
-    return _scores(scorer, relation, truth_items(scorer, weight), reorder=None)
+    """Rows with their true class, weight and log scores; an unknown class has code n_classes.
+
+    In the long form they have a number, too.
+    """
+    numbers = [("row_number() OVER ()", ROW)] if scorer.long is not None else []
+    return _scores(scorer, relation, [*truth_items(scorer, weight), *numbers], reorder=None)
 
 
 def truth_items(scorer: Scorer, weight: str | None) -> list[tuple[str, str]]:

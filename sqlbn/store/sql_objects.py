@@ -24,8 +24,9 @@ from sqlbn.engines.sql import identifier, literal, relation_sql, render
 from sqlbn.engines.value_types import type_group
 from sqlbn.errors import SqlbnWarning
 from sqlbn.kinds.compiler import Scorer, prediction_sql
+from sqlbn.kinds.forms import quickest
 from sqlbn.kinds.kind import Readable
-from sqlbn.kinds.product.long_form import joins_left, long_table_sql, suits_long_form
+from sqlbn.kinds.product.long_form import form_costs, joins_left, long_table_sql
 from sqlbn.schema import PREDICT, PREDICTING, TABLES, Table, columns_sql, declared
 from sqlbn.store.spec import ModelSpec, cpt_columns
 
@@ -118,11 +119,14 @@ def _write_predict(file: AttachedFile, name: str, spec: ModelSpec) -> Columns:
         warnings.warn(f"no macro `predict`: {refused}", SqlbnWarning, stacklevel=2)
         file.session.run("store/refusing_macro", macro=file.name(name, "predict"), refused=refused)
         return columns
-    if suits_long_form(scorer, limits):
+    if _is_long(scorer, limits):
         factors = replace(scorer, prefix=file.name(helpers))
-        file.copy(helpers, _LONG, f"({long_table_sql(factors)})")
+        first, *more = long_table_sql(factors, limits)
+        file.copy(helpers, _LONG, f"({first})")
+        for query in more:
+            file.insert_from(helpers, _LONG, query)
         scorer = replace(scorer, long=relation_sql(prefix, _LONG))
-        columns[_LONG] = ["key", *(f"l_{j}" for j in range(len(spec.class_names)))]
+        columns[_LONG] = ["key", "member", *(f"l_{j}" for j in range(len(spec.class_names)))]
     file.session.execute(_macro(file.name(name, "predict"), scorer, name, mark, limits))
     return columns
 
@@ -168,7 +172,7 @@ def too_large_for_sql(spec: ModelSpec, name: str, limits: Limits) -> str | None:
     if not spec.has_class:
         return None
     scorer = spec.scorer(None)
-    joins, n = joins_left(scorer, limits), len(scorer.class_names)
+    joins, n = joins_left(scorer, _is_long(scorer, limits)), len(scorer.class_names)
     small = joins <= limits.macro_joins and joins * n <= limits.macro_lookups
     if small or not scorer.scoring.joins_factors:
         return None
@@ -176,6 +180,12 @@ def too_large_for_sql(spec: ModelSpec, name: str, limits: Limits) -> str | None:
         f"the model {name!r} is too large for one query ({joins:,} tables to look up, "
         f"{n:,} classes): score with `sqlbn predict`, which takes several"
     )
+
+
+def _is_long(scorer: Scorer, limits: Limits) -> bool:
+    """Whether the macro looks keys up in one table of all factors."""
+    columns = len({scorer.books[v].column for v in scorer.used})
+    return quickest(form_costs(scorer, columns, limits), limits.macro_rows) == "long"
 
 
 def _macro(macro: str, scorer: Scorer, name: str, mark: str, limits: Limits) -> str:

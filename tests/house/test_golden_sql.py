@@ -574,7 +574,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "relation": "fruit",
         },
     ),
-    "three factors in one table, two classes, and the key of a chain": (
+    "a prior and two factors in one table, two classes, and the key of a chain": (
         "score/long",
         {
             "names": NAMES,
@@ -583,20 +583,86 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "kept": "* EXCLUDE (__sqlbn_c0, __sqlbn_c1)",
             "others": [{"sql": "(__sqlbn_c0::UINTEGER)*4+__sqlbn_c1", "alias": "__sqlbn_k3"}],
             "keys": [
-                "0::UINTEGER + __sqlbn_c0::UINTEGER",
-                "3::UINTEGER + __sqlbn_c1::UINTEGER",
+                "0::UINTEGER",
+                "1::UINTEGER + __sqlbn_c0::UINTEGER",
+                "4::UINTEGER + __sqlbn_c1::UINTEGER",
             ],
             "table": '"model"."predict_long"',
-            "sums": ["-0.5e0 + sum(t.l_0)", "-0.9e0 + sum(t.l_1)"],
+            "classes": range(2),
+            "mean": None,
         },
     ),
-    "two factors in one table": (
+    "the mean of two members that have a factor each": (
+        "score/long",
+        {
+            "names": NAMES,
+            "row": "__sqlbn_source_row",
+            "coded": "SELECT * FROM coded",
+            "kept": "* EXCLUDE (__sqlbn_c0, __sqlbn_c1)",
+            "others": [],
+            "keys": [
+                "0::UINTEGER",
+                "1::UINTEGER",
+                "2::UINTEGER + __sqlbn_c0::UINTEGER",
+                "5::UINTEGER + __sqlbn_c1::UINTEGER",
+            ],
+            "table": '"model"."predict_long"',
+            "classes": range(2),
+            "mean": {
+                "members": 2,
+                "top": TOP,
+                "weights": [f"exp(__sqlbn_s{j} - __sqlbn_top)" for j in range(2)],
+                "total": "__sqlbn_e0 + __sqlbn_e1",
+                "least": "1e-300",
+            },
+        },
+    ),
+    "the prior, a table, and a deeper level of it with a discount": (
         "store/long_table",
         {
             "key_type": "UINTEGER",
+            "priors": [{"key": 0, "logs": ["-0.5e0", "-0.9e0"]}],
             "factors": [
-                {"start": 0, "table": '"m__tables"."predict_factor_0"'},
-                {"start": 12, "table": '"m__tables"."predict_factor_2"'},
+                {
+                    "start": 1,
+                    "member": 0,
+                    "table": '"m__tables"."predict_factor_0"',
+                    "above": None,
+                    "discount": None,
+                },
+                {
+                    "start": 13,
+                    "member": 0,
+                    "table": '"m__tables"."predict_factor_1"',
+                    "above": '"m__tables"."predict_factor_0"',
+                    "last": 5,
+                    "discount": '"m__tables"."predict_factor_2"',
+                    "parents": 20,
+                },
+            ],
+            "classes": range(2),
+        },
+    ),
+    "tables of two members": (
+        "store/long_table",
+        {
+            "key_type": "UINTEGER",
+            "priors": [],
+            "factors": [
+                {
+                    "start": 2,
+                    "member": 0,
+                    "table": '"m__tables"."predict_factor_0"',
+                    "above": None,
+                    "discount": None,
+                },
+                {
+                    "start": 14,
+                    "member": 1,
+                    "table": '"m__tables"."predict_factor_2"',
+                    "above": None,
+                    "discount": None,
+                },
             ],
             "classes": range(2),
         },

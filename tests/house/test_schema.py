@@ -25,6 +25,8 @@ from sqlbn.schema import META, TABLES, Table, declared, reference
 
 PAGE = Path(sqlbn.__file__).parent / "help" / "store.md"
 BEGIN, END = "<!-- tables: begin -->", "<!-- tables: end -->"
+# The long form costs nothing.
+LONG = Limits(long_plan_costs=(0, 0, 0), long_row_costs=(0, 0, 0))
 PLAIN = ["colour", "size", "month", "sort", "farm"]
 # Every learner, and what else writes a table or a column of another type.
 CASES: dict[str, dict[str, Any]] = {
@@ -51,7 +53,10 @@ CASES: dict[str, dict[str, Any]] = {
     "modl": {"learner": "nb", "discretise": "modl", "keep": PLAIN},
     "bound": {"learner": "kdb", "bound": "hoeffding"},
     "many values": {"learner": "nb", "columns": ["name"], "categorical": ["name"]},
-    "many tables": {"learner": "nb", "limits": Limits(long_factors=0)},
+    "many tables": {
+        "learner": "nb",
+        "limits": Limits(long_plan_costs=(0, 0, 0), long_row_costs=(0, 0, 0)),
+    },
     "many classes": {"learner": "nb", "target": "name", "columns": ["colour"]},
     "sparse average": {"learner": "a2de", "columns": ["name", *PLAIN], "categorical": ["name"]},
     "wide keys": {"learner": "kdb", "k": 4, "backoff": "parents", "bins": 60},

@@ -6,6 +6,7 @@ All of them are chosen by limits, so that both ways of each run on few rows.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from sqlbn.counts.pair_products import n_tiles, pair_sums
 from sqlbn.encoding.codebook import Codebook, Values
 from sqlbn.engines.dialects import DUCKDB
 from sqlbn.engines.limits import Limits
+from sqlbn.kinds.ensemble import ensemble_fit
 
 # Every count by a query, and every value sorted by one.
 QUERIES: dict[str, Any] = {"array_rows": 0, "quantile_array_rows": 0, "product_share": 0.0}
@@ -154,8 +156,25 @@ def test_codes_of_values_computed_first_are_the_same(book: Codebook, same_type: 
 
 # -- the long form -------------------------------------------------------------------------------
 
+# Limits that leave no choice.
+LONG: dict[str, Any] = {
+    **{"form_worth_seconds": 0.0, "long_plan_costs": (0.0, 0.0, 0.0)},
+    **{"long_row_costs": (0.0, 0.0, 0.0), "long_tables_at_once": 5},
+}
+WIDE: dict[str, Any] = {"form_worth_seconds": math.inf}
 
-def wide(rows: int = 200, columns: int = 45, seed: int = 3) -> pa.Table:
+
+def assert_same(got: pa.Table, wanted: pa.Table) -> None:
+    assert got.column_names == wanted.column_names
+    for name in got.column_names:
+        one, other = got[name].to_pylist(), wanted[name].to_pylist()
+        if name.startswith("p_"):
+            assert one == pytest.approx(other, rel=0, abs=1e-12)
+        else:
+            assert repr(one) == repr(other)
+
+
+def wide(rows: int = 200, columns: int = 13, seed: int = 3) -> pa.Table:
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, rows)
     found: dict[str, Any] = {}
@@ -187,34 +206,39 @@ def new_rows() -> pa.Table:
         {"learner": "kdb", "k": 2, "smoothing": "hierarchical", "weights": "levels"},
         {"learner": "kdb", "k": 1, "missing": "ignore"},
         {"learner": "tan", "unseen": "smoothed"},
+        {"learner": "eskdb", "members": 3, "kmax": 2},
+        {"learner": "eskdb", "members": 3, "kmax": 2, "mean": "arithmetic"},
+        {"learner": "eskdb", "members": 2, "smoothing": "hierarchical", "weights": "levels"},
     ],
     ids=repr,
 )
 @pytest.mark.parametrize("values", [1 << 20, 60])
-def test_the_macro_in_the_long_form_predicts_the_same(
-    tmp_path: Path, options: dict[str, Any], values: int
+def test_the_long_form_predicts_the_same(
+    tmp_path: Path, options: dict[str, Any], values: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where some chains of tables are joined as ever."""
-    limits = Limits(long_factors=0, factor_values=values, factor_values_least=values, fused_keys=64)
+    """The macro and the program, on rows with values never seen; some chains are joined as ever."""
+    factors = {"factor_values": values, "factor_values_least": values, "fused_keys": 64}
     store, rows = tmp_path / "m.duckdb", new_rows()
     exclude = [] if "weight" in options else ["w"]
     options = {**options, "exclude": exclude, "store": store, "name": "m"}
-    with sqlbn.fit(wide(), "y", limits=limits, **options) as model:
+    mean = options.pop("mean", None)
+    if mean is not None:
+        choose = ensemble_fit.choose_mean
+        chosen = lambda *given: replace(choose(*given), mean=mean)  # noqa: E731
+        monkeypatch.setattr(ensemble_fit, "choose_mean", chosen)
+    with sqlbn.fit(wide(), "y", limits=Limits(**factors, **LONG), **options) as model:
+        found, losses = model.predict(rows), model.evaluate(rows).losses
+    with sqlbn.load(store, "m", limits=Limits(**WIDE)) as model:
         wanted = model.predict(rows)
+        assert_same(found, wanted)
+        assert losses == pytest.approx(model.evaluate(rows).losses, rel=1e-12, abs=1e-12)
     with duckdb.connect() as connection:
         connection.execute(f"ATTACH '{store}' AS s (READ_ONLY)")
         connection.register("rows", rows)
         connection.execute("CREATE TABLE t AS FROM rows")
         listed = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
         assert ("predict_long",) in listed
-        got = connection.sql("FROM s.m.predict('t')").to_arrow_table()
-    assert got.column_names == wanted.column_names
-    for name in got.column_names:
-        one, other = got[name].to_pylist(), wanted[name].to_pylist()
-        if name.startswith("p_"):
-            assert one == pytest.approx(other, rel=0, abs=1e-9)
-        else:
-            assert repr(one) == repr(other)
+        assert_same(connection.sql("FROM s.m.predict('t')").to_arrow_table(), wanted)
 
 
 def test_few_factors_are_joined_one_by_one(tmp_path: Path, fruit: pa.Table) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from sqlbn.counts.cover import Family
 from sqlbn.counts.families import FamilyCounts
+from sqlbn.data import Source
 from sqlbn.encoding.codebook import Codebook
+from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.relations import Encoded
@@ -36,6 +39,7 @@ from sqlbn.kinds.kind import (
     Titled,
     weights_stay,
 )
+from sqlbn.kinds.product.long_form import in_quickest_form
 from sqlbn.kinds.product.product_kind import ProductKind, ProductScoring, chains_document
 from sqlbn.kinds.product.refinements import Refinement, Selective
 from sqlbn.structure.information import Information
@@ -193,6 +197,10 @@ class EnsembleScoring(Scoring):
     def joins_factors(self) -> bool:
         return True
 
+    @property
+    def has_long_form(self) -> bool:
+        return True
+
     def stages(self, scorer: Scorer) -> Sequence[Scorer]:
         known = {factor.number: factor for factor in scorer.factors}
         return [
@@ -207,6 +215,13 @@ class EnsembleScoring(Scoring):
     def from_sums(self, summed: str, scorer: Scorer) -> str:
         n, members = len(scorer.class_names), len(self.factors)
         return mean_scores(summed, n, members, scorer.kept, scorer.dialect)
+
+    @contextmanager
+    def prepared(
+        self, session: Session, scorer: Scorer, source: Source, progress: Progress
+    ) -> Iterator[Scorer]:
+        with in_quickest_form(session, scorer, source, progress) as formed:
+            yield formed
 
     def scores(self, scorer: Scorer, coded: str, reorder: Limits | None) -> str:
         return ensemble_scores(scorer, coded, self.factors, reorder)

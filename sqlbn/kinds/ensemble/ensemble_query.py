@@ -34,6 +34,8 @@ def ensemble_scores(
     reorder: Limits | None,
 ) -> str:
     """Rows whose codes a query gives, with log scores; `members` are the numbers of factors."""
+    if scorer.long is not None:
+        return product_scores(scorer, coded, reorder)
     n, codes = len(scorer.class_names), scorer.used
     known = {factor.number: factor for factor in scorer.factors}
     for place, numbers in enumerate(members):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -10,7 +11,9 @@ from sqlbn.counts.counter import block_statement
 from sqlbn.counts.cover import Family
 from sqlbn.counts.families import FamilyCounts, family_statement
 from sqlbn.counts.margins import plan_margins
+from sqlbn.data import Source
 from sqlbn.encoding.codebook import Codebook
+from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.relations import Encoded
@@ -34,6 +37,7 @@ from sqlbn.kinds.kind import (
     weights_stay,
 )
 from sqlbn.kinds.product.factor_tables import chains_of
+from sqlbn.kinds.product.long_form import in_quickest_form
 from sqlbn.kinds.product.product_fit import (
     ProductFit,
     SearchedFit,
@@ -194,6 +198,13 @@ class ProductScoring(Scoring):
     @property
     def has_long_form(self) -> bool:
         return self.adds_factors
+
+    @contextmanager
+    def prepared(
+        self, session: Session, scorer: Scorer, source: Source, progress: Progress
+    ) -> Iterator[Scorer]:
+        with in_quickest_form(session, scorer, source, progress) as formed:
+            yield formed
 
     def scores(self, scorer: Scorer, coded: str, reorder: Limits | None) -> str:
         return product_scores(scorer, coded, reorder)

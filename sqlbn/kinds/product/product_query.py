@@ -24,22 +24,20 @@ from sqlbn.engines.row_engine import Persisted
 from sqlbn.engines.sql import NAMES, render, select_sql
 from sqlbn.kinds.compiler import Scorer, coded_rows
 from sqlbn.kinds.product.factor_tables import Factor, chains_of
-from sqlbn.kinds.product.long_form import long_scores
+from sqlbn.kinds.product.long_form import long_scores, other_chains
 from sqlbn.kinds.row_queries import BATCH, joined_batch
 
 
 def product_scores(scorer: Scorer, coded: str, reorder: Limits | None = None) -> str:
     """Rows whose codes (and those of no other attributes) a query gives, with log scores."""
     codes = [f"{NAMES.code}{v}" for v in scorer.used]
-    chains = chains_of(scorer.factors)
     without = scorer.dialect.without(codes, among=scorer.kept)
-    if scorer.long is not None:
-        lone = [_key(scorer, chain[0]) for chain in chains if len(chain) == 1]
-        chains = [chain for chain in chains if len(chain) > 1]
-        keys = _keys(scorer, chains)
-        scored = long_scores(scorer, coded, without, lone, keys)
+    is_long = scorer.long is not None
+    chains = other_chains(scorer) if is_long else chains_of(scorer.factors)
+    keys = _keys(scorer, chains)
+    if is_long:
+        scored = long_scores(scorer, coded, without, keys, _key)
     else:
-        keys = _keys(scorer, chains)
         starts = [scorer.dialect.double(prior) for prior in scorer.log_prior]
         scored = render(
             "score/keys", names=NAMES, coded=coded, kept=without, keys=keys, starts=starts
@@ -117,11 +115,11 @@ def _chain_sql(chain: Sequence[Factor], column: str) -> str:
 
 
 def is_large(scorer: Scorer, limits: Limits) -> bool:
-    """Whether a product is scored in several statements."""
+    """Whether a product in the wide form is scored in several statements."""
     joins = len(scorer.factors)
     looked_up = joins * len(scorer.class_names)
     large = joins > limits.scoring_joins or looked_up > limits.scoring_lookups
-    return large and scorer.scoring.joins_factors
+    return large and scorer.scoring.joins_factors and scorer.long is None
 
 
 @contextmanager
