@@ -133,12 +133,28 @@ def block_statement(block: Block, encoded: Encoded) -> str:
 
 def counted_blocks(
     session: Session, blocks: Sequence[Block], encoded: Encoded
-) -> Iterator[tuple[Block, Arrays]]:
-    """Every block with what its query brings; several dense ones in one where that is quicker."""
+) -> Iterator[tuple[Block, Counts, Counts | None]]:
+    """Every block with its counts, the dense ones before the others.
+
+    Those of a dense block have one axis a variable; a sparse one has its spectrum, the different
+    counts and how many cells have each. Several dense blocks are one query where that is quicker.
+    """
     dense = [block for block in blocks if block.dense]
+    sparse = [block for block in blocks if not block.dense]
     if suits_arrays(session, encoded, dense):
-        yield from zip(dense, blocks_in_arrays(session, encoded, dense), strict=True)
-        blocks = [block for block in blocks if not block.dense]
+        for block, counts in zip(dense, blocks_in_arrays(session, encoded, dense), strict=True):
+            yield block, _in_axes(block, encoded, counts), None
+    else:
+        for block, found in _blocks_by_queries(session, dense, encoded):
+            yield block, dense_counts(block, encoded, found), None
+    for block, found in _blocks_by_queries(session, sparse, encoded):
+        yield block, found["n"], found["cells"]
+
+
+def _blocks_by_queries(
+    session: Session, blocks: Sequence[Block], encoded: Encoded
+) -> Iterator[tuple[Block, Arrays]]:
+    """Blocks with what their queries bring."""
     row_engine, groups = session.row_engine, list[list[Block]]()
     for block in blocks:
         joins = block.dense and groups and groups[-1][0].dense
@@ -184,6 +200,10 @@ def dense_counts(block: Block, encoded: Encoded, found: Arrays) -> Counts:
     """The counts of a block as an array with one axis a variable."""
     counts = np.zeros(block.cells, float if encoded.weighted else np.int64)
     counts[found["k"]] = found["n"]
+    return _in_axes(block, encoded, counts)
+
+
+def _in_axes(block: Block, encoded: Encoded, counts: Counts) -> Counts:
     return counts.reshape([encoded.cards[v] for v in block.variables])
 
 
@@ -196,16 +216,15 @@ def entropies(
 ) -> dict[Family, float]:
     """Sum of n ln n of every family in a plan."""
     found: dict[Family, float] = {}
-    for block, counted in counted_blocks(session, blocks, encoded):
+    for block, counts, cells in counted_blocks(session, blocks, encoded):
         if block.dense:
-            counts = dense_counts(block, encoded, counted)
             for family, table in marginals(counts, block.variables, block.families):
                 found[family] = n_log_n(table)
                 watcher(family, table, None)
         else:
             family = block.families[0]
-            found[family] = n_log_n(counted["n"], counted["cells"])
-            watcher(family, counted["n"], counted["cells"])
+            found[family] = n_log_n(counts, cells)
+            watcher(family, counts, cells)
         advance()
     return found
 
@@ -215,6 +234,5 @@ def dense_tables(
 ) -> Iterator[tuple[Family, Counts]]:
     """The count arrays of the dense families in a plan, axes in sorted order of variables."""
     dense = [block for block in blocks if block.dense]
-    for block, counted in counted_blocks(session, dense, encoded):
-        counts = dense_counts(block, encoded, counted)
+    for block, counts, _ in counted_blocks(session, dense, encoded):
         yield from marginals(counts, block.variables, block.families)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.code_arrays import read_codes
-from sqlbn.counts.counter import block_statement, counted_blocks, dense_counts
+from sqlbn.counts.counter import block_statement, counted_blocks
 from sqlbn.counts.cover import Block, Family, cells_of
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import (
@@ -153,8 +153,8 @@ class FamilyCounts:
         small = [p for p in positions if self._fits_array(p)]
         blocks = [Block(self.axes(p), (), self.cells(p), dense=True) for p in small]
         found = counted_blocks(self.workspace.session, blocks, self.encoded)
-        for position, (block, counted) in zip(small, found, strict=True):
-            yield {position: dense_counts(block, self.encoded, counted)}
+        for position, (_, counts, _) in zip(small, found, strict=True):
+            yield {position: counts}
         yield from self._counted_apart([p for p in positions if not self._fits_array(p)])
 
     def _counted_apart(self, positions: Sequence[int]) -> Iterator[dict[int, Array]]:

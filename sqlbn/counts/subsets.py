@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from sqlbn.counts.counter import (
     counted_blocks,
-    dense_counts,
     marginals,
     plan,
 )
@@ -264,8 +263,7 @@ def count_into(
     numbers = {s: number for number, s in counts.families.items()}
     waiting: dict[int, Array] = {}
     dense = [block for block in blocks if block.dense]
-    for block, counted in counted_blocks(workspace.session, dense, encoded):
-        block_counts = dense_counts(block, encoded, counted)
+    for block, block_counts, _ in counted_blocks(workspace.session, dense, encoded):
         for family, summed in marginals(block_counts, block.variables, block.families):
             waiting[numbers[family[:-1]]] = np.ascontiguousarray(summed)
             if observe is not None:

@@ -357,7 +357,7 @@ def _copied(
     6 s, from tables 2 s.
     """
     row_engine, limits = session.row_engine, session.limits
-    few = rows <= limits.array_rows and row_engine.is_local
+    few = rows <= limits.copied_rows and row_engine.is_local
     if not few or len(source.columns) <= limits.statement_columns:
         yield source
         return

@@ -41,6 +41,8 @@ class Limits:
     # Columns whose categories are counted in one statement: 44 of 11,000 rows take 56 ms in as many
     # statements, 31 ms in four; of a file with 387,000 rows 182 and 116 ms.
     counted_columns: int = 16
+    # Rows up to which columns of a wide file are copied before they are looked at one by one.
+    copied_rows: int = 1 << 17
     # Terms of one sum: the engine refuses expressions that are 1,000 deep, and a + b + c is 2 deep.
     sum_terms: int = 100
     # Joins that one statement over rows should have, and the same of Spark.
@@ -142,12 +144,24 @@ class Limits:
     # Cells of pairs that are worth storing: 2^23 rows take about 60 MB in a store. More (hundreds
     # of attributes) are counted, used and dropped; an update then leaves the structure as it is.
     stored_margin_cells: int = 1 << 23
-    # Blocks are counted in arrays where there are so many of them, of up to so many rows, whose
-    # codes take up to a share of memory. Measured, a block an attribute, CPU of queries and of
-    # arrays (with reading the codes): 10,000 rows x 673 0.7 and 0.07 s, 70,000 x 719 1.4 and 0.4 s,
-    # 130,000 x 700 1.3 and 0.7 s.
-    array_blocks: int = 8
-    array_rows: int = 1 << 17
+    # Dense blocks are counted in arrays where that takes less than queries. Measured, one thread,
+    # 1 M rows: six attributes of 5 values and a class of 7 (2^17 cells) 11.8 ms by a query, of
+    # which 2.7 whatever the rows, 2.4 ms in arrays; five 7.3 ms, by stored codes of 16 bits 7.3 ms,
+    # of pairs that are stored packed 6.3 ms; three pairs 8.4 ms. Seconds to read a code; of a
+    # block, its row, a code of that row; and of a query, a cell of its table, a row, a code of it.
+    array_read_seconds: float = 1.2e-9
+    array_block_seconds: float = 2e-4
+    array_row_seconds: float = 1.1e-9
+    array_key_seconds: float = 2e-10
+    block_query_seconds: float = 5e-4
+    block_query_cell_seconds: float = 1.7e-8
+    block_query_row_seconds: float = 3.7e-9
+    block_query_key_seconds: float = 8e-10
+    # Keys that are made at a time, in the cache (2^14 to 2^20: 2.9, 2.7, 2.4, 2.5 ms a block), and
+    # rows whose keys are counted at a time.
+    array_key_rows: int = 1 << 17
+    array_counted_rows: int = 1 << 20
+    # The share of memory that codes or, where they are too many, the counts of a pass may take.
     array_share: float = 0.1
     # Families with too many cells for an array, too: of up to so many rows only the cells that rows
     # are in are counted in arrays. Measured, 736 families of 452 rows: queries 1.9 s, arrays 0.1 s.

@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from sqlbn.counts.code_arrays import is_held, suits_arrays
 from sqlbn.counts.counter import (
+    counted_blocks,
     entropies,
     marginals,
     n_log_n,
@@ -27,11 +29,13 @@ from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import (
     key_type,
+    packed_keys,
     packed_sql,
     strides,
     unpacked_sql,
 )
 from sqlbn.engines.relations import Encoded
+from sqlbn.engines.settings import Settings
 from sqlbn.errors import OptionError
 from sqlbn.structure.information import single_families
 
@@ -148,6 +152,25 @@ def test_a_packed_key_gives_its_codes_back(radices: list[int]) -> None:
     assert [list(map(int, row)) for row in duckdb.sql(sql).fetchall()] == rows
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_keys_in_arrays_are_those_of_queries(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice([1, 2, 5, 16, 17, 255, 256, 257, 70_000], int(rng.integers(1, 6)))
+    radices = [int(radix) for radix in drawn]
+    columns = [
+        np.append(rng.integers(0, r, 50), r - 1).astype(
+            rng.choice([np.min_scalar_type(r), np.int64])
+        )
+        for r in radices
+    ]
+    expected = sum(
+        column.astype(object) * stride
+        for column, stride in zip(columns, strides(radices), strict=True)
+    )
+    if cells_of(range(len(radices)), radices) <= 2**63:
+        assert packed_keys(columns, radices).tolist() == list(expected)
+
+
 def test_key_types_grow_with_the_cells() -> None:
     assert [key_type(2**b) for b in (1, 32, 33, 63, 64, 126)] == [
         "UINTEGER", "UINTEGER", "BIGINT", "BIGINT", "HUGEINT", "HUGEINT",
@@ -184,6 +207,44 @@ def test_dense_and_sparse_blocks_give_the_same_sums() -> None:
         sparse = entropies(engine, encoded, cover(families, cards, max_cells=1))
     assert dense == sparse
     assert set(dense) == set(families)
+
+
+# Of 8,000 rows: held, in several groups; in several passes, as codes of 40 kB do not fit.
+@pytest.mark.parametrize("room", [10**6, 12_000])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_blocks_in_arrays_are_those_of_queries(room: int, weighted: bool) -> None:
+    rng = np.random.default_rng(6)
+    cards, rows = (4, 6, 9, 300, 3), 8000
+    codes = {
+        name: rng.integers(0, card, rows).astype(np.min_scalar_type(card))
+        for name, card in zip(("x0", "x1", "x2", "x3", "y"), cards, strict=True)
+    }
+    weights = {"w": rng.integers(0, 9, rows) / 4} if weighted else {}
+    families = [(0, 4), (1, 2, 4), (0, 1, 4), (3, 4), (2, 4)]
+    blocks = cover(families, cards, max_cells=1000)
+    with Session() as plain:
+        memory = plain.memory_bytes
+    limits = Limits(
+        array_share=(room + 0.5) / memory,
+        array_counted_rows=1500,
+        array_key_rows=100,
+        batch_rows=1000,
+        array_read_seconds=0.0,
+        array_block_seconds=0.0,
+        array_row_seconds=0.0,
+        array_key_seconds=0.0,
+    )
+    found = []
+    for case in (limits, Limits(array_share=0.0)):
+        with Session(Settings(limits=case)) as engine:
+            relation = engine.register(pa.table({**codes, **weights}))
+            encoded = Encoded(relation, cards, rows, weighted=weighted, limits=case)
+            assert suits_arrays(engine, encoded, blocks) == (case is limits)
+            assert is_held(engine, encoded, range(5)) == (case is limits and room == 10**6)
+            counted = counted_blocks(engine, blocks, encoded)
+            found.append({block: counts.tolist() for block, counts, _ in counted})
+    assert found[0] == found[1]
+    assert list(found[0]) == blocks
 
 
 def test_few_rows_get_small_blocks() -> None:

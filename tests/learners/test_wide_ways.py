@@ -29,10 +29,15 @@ from sqlbn.engines.limits import Limits
 from sqlbn.kinds.ensemble import ensemble_fit
 
 # Every count by a query, and every value sorted by one.
-QUERIES: dict[str, Any] = {"array_rows": 0, "quantile_array_rows": 0, "product_share": 0.0}
+QUERIES: dict[str, Any] = {
+    "array_share": 0.0,
+    "copied_rows": 0,
+    "quantile_array_rows": 0,
+    "product_share": 0.0,
+}
 # Everything in arrays, pairs of some values at a time.
 ARRAYS: dict[str, Any] = {
-    **{"array_blocks": 1, "product_values": 7, "product_cells": 99, "product_share": 1.0},
+    **{"block_query_seconds": 1.0, "product_values": 7, "product_cells": 99, "product_share": 1.0},
     **{"product_row_seconds": 0.0, "product_cell_seconds": 0.0},
 }
 # Pairs are too many to be stored.
