@@ -63,9 +63,40 @@ def _made(name: str, added: frozenset[str]) -> Any:
         _called(name, function)
     )
     command = typer.main.get_command(app)
+    kinds = {option.name: _word_type(option) for option in _options_of(name).values()}
+    for parameter in command.params:
+        if parameter.name in kinds:
+            take_words(parameter, kinds[parameter.name])
     command.name = name.split()[-1]
     command.full_name = name  # type: ignore[attr-defined]
     return command
+
+
+def _options_of(name: str) -> dict[str, Option]:
+    """The options of a command by name, in their order."""
+    keywords = COMMANDS[name].keyword_options
+    shown = {key: option for key, option in keywords.items() if not option.only_python}
+    return {**COMMANDS[name].own_options, **shown}
+
+
+def take_words(parameter: Any, kind: Any) -> Any:
+    """An option whose value stays as it is where there is none, or one of its type.
+
+    The library would load pydantic to make a text of a text, which takes as long as the engine.
+    """
+    process, kinds = parameter.process_value, (kind, *typing.get_args(kind))
+    is_list = list in map(typing.get_origin, kinds)
+
+    def processed(ctx: Any, value: Any) -> Any:
+        is_lacking = parameter.required and not value
+        is_there = is_list or value is None or type(value) in kinds
+        is_heard = value and parameter.callback is not None  # as of --help
+        if is_lacking or is_heard or not is_there or (is_list and isinstance(value, str)):
+            return process(ctx, value)
+        return list(value or ()) if is_list else value
+
+    parameter.process_value = processed
+    return parameter
 
 
 def function_of(name: str) -> Callable[..., None]:
@@ -96,7 +127,7 @@ def _called(name: str, function: Callable[..., None]) -> Callable[..., None]:
             _sweep()
         function(**arguments)
 
-    parameters = [_parameter(option) for option in (*own.values(), *flags.values())]
+    parameters = [_parameter(option) for option in _options_of(name).values()]
     called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     called.__annotations__ = {p.name: p.annotation for p in parameters}
     return called
@@ -187,6 +218,10 @@ class _Command(typer.core.TyperCommand):
         ctx.command = made(self.full_name)
         found: list[str] = ctx.command.parse_args(ctx, args)
         return found
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The library's own option."""
+        return take_words(super().get_help_option(ctx), bool)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then every group under its name."""

@@ -12,7 +12,7 @@ import typer
 import typer.core
 
 from sqlbn import __version__
-from sqlbn.cli.command import made
+from sqlbn.cli.command import made, take_words
 from sqlbn.cli.endings import end_on_signals, leave_quietly
 from sqlbn.cli.output import STATE, echo
 from sqlbn.errors import SqlbnWarning
@@ -45,6 +45,10 @@ class _Commands(typer.core.TyperGroup):
         if name in COMMAND_GROUPS:
             return _group(cmd_name)
         return made(name) if name in COMMANDS else None
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The library's own option."""
+        return take_words(super().get_help_option(ctx), bool)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """What there is, without making it."""

@@ -209,8 +209,6 @@ class FamilyCounts:
         self, arrays: Mapping[int, Array], seen_counts: Mapping[int, SeenCounts] | None = None
     ) -> None:
         """Insert counts that are at hand, for several families in one statement."""
-        import pyarrow as pa
-
         positions, keys, numbers = [], [], []
         for position, counts in arrays.items():
             flat = counts.reshape(-1)
@@ -227,14 +225,12 @@ class FamilyCounts:
         if not positions:
             return
         session = self.workspace.session
-        view = session.register(
-            pa.table(
-                {
-                    "p": np.concatenate(positions),
-                    "k": np.concatenate(keys),
-                    "n": np.concatenate(numbers),
-                }
-            )
+        view = session.register_columns(
+            {
+                "p": np.concatenate(positions),
+                "k": np.concatenate(keys),
+                "n": np.concatenate(numbers),
+            }
         )
         try:
             self.workspace.insert_from(self.name, render("count/arrays", arrays=view))

@@ -6,7 +6,7 @@ Knows nothing of statistics. Where rows are read from is the row engine's busine
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from functools import cached_property
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import duckdb
+import numpy as np
 
 from sqlbn.engines.duckdb_errors import (
     damaged,
@@ -100,9 +101,10 @@ class ModelDatabase:
 
     # -- running ---------------------------------------------------------------------------
 
-    def execute(self, sql: str) -> None:
-        """Run a statement whose rows nobody wants."""
-        self._run(sql, lambda result: result.fetchall())
+    def execute(self, sql: str, parameters: Sequence[object] = ()) -> None:
+        """Run a statement whose rows nobody wants; `parameters` are for its $1, $2, …"""
+        with self._running(sql):
+            self.connection.execute(sql, list(parameters) or None).fetchall()
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a small result."""
@@ -230,7 +232,7 @@ class ModelDatabase:
     # -- the outside world -----------------------------------------------------------------
 
     def register(self, data: object) -> str:
-        """Make an Arrow table or a data frame visible to SQL; the name it got."""
+        """Make an Arrow table, a data frame or numpy columns visible to SQL; the name it got."""
         name = self.fresh_name("registered")
         try:
             self.connection.register(name, data)
@@ -238,15 +240,25 @@ class ModelDatabase:
             raise SourceError(f"the data cannot be read: {first_line(error)}") from error
         return name
 
+    def register_columns(self, columns: Mapping[str, Any]) -> str:
+        """The same of Arrow or numpy columns; NaN in numpy's own is NULL.
+
+        Arrays go in as they are: where pandas is installed, pyarrow loads it to look at them, which
+        takes longer than to learn a small model.
+        """
+        if all(isinstance(c, np.ndarray) and c.dtype != object for c in columns.values()):
+            return self.register(dict(columns))
+        import pyarrow as pa
+
+        return self.register(pa.table(columns))
+
     def unregister(self, name: str) -> None:
         """Forget what `register` made visible."""
         self.connection.unregister(name)
 
     def create_table(self, name: str, columns: dict[str, Any]) -> None:
         """Make a table from Arrow or numpy columns; `name` is already quoted."""
-        import pyarrow as pa
-
-        view = self.register(pa.table(columns))
+        view = self.register_columns(columns)
         try:
             self.execute(f"CREATE TABLE {name} AS FROM {view}")
         finally:

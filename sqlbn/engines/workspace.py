@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sqlbn.engines import Session
 from sqlbn.engines.sql import MODEL_CATALOG, identifier, literal, qualified
 from sqlbn.schema import columns_sql
@@ -53,16 +55,12 @@ class Workspace:
 
     def insert(self, name: str, rows: Sequence[Sequence[Any]]) -> None:
         """More rows into a table."""
-        import pyarrow as pa
-
         if not rows:
             return
-        arrays = [pa.array(list(values)) for values in zip(*rows, strict=True)]
-        view = self.session.register(pa.table(arrays, names=[f"c{i}" for i in range(len(arrays))]))
-        try:
-            self.session.execute(f"INSERT INTO {self.table(name)} SELECT * FROM {view}")
-        finally:
-            self.session.unregister(view)
+        # As parameters: where pandas is installed, pyarrow loads it to look at a list.
+        columns = [[_plain(value) for value in values] for values in zip(*rows, strict=True)]
+        items = ", ".join(f"unnest(${number})" for number in range(1, len(columns) + 1))
+        self.session.execute(f"INSERT INTO {self.table(name)} SELECT {items}", columns)
 
     def all_columns(self) -> dict[str, list[str]]:
         """All tables, by name, with the names of their columns."""
@@ -131,3 +129,10 @@ class Workspace:
         for name in self.names():
             self.session.row_engine.unbroadcast(self.table(name))
         self.session.execute(f"DROP SCHEMA {identifier(self.schema)} CASCADE")
+
+
+def _plain(value: Any) -> Any:
+    """A value as the engine takes parameters: no scalar of numpy, no tuple."""
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value.item() if isinstance(value, np.generic) else value

@@ -45,8 +45,12 @@ def count_unseen(
     session: Session, trained: Sequence[Codebook], scorer: Scorer, source: Source
 ) -> Unseen:
     """Count the rows of a source with values that the codebooks of training lack, by column."""
-    # Which interval a number is in does not matter here.
-    books = tuple(replace(book, cuts=()) for book in trained)
+    # Which interval or category a value is does not matter here. With one code for all of a column
+    # of whole numbers its bounds in a file's statistics can tell that none is unseen, without rows.
+    books = tuple(
+        replace(book, cuts=(), groups=tuple(0 for _ in book.categories or ()) or None)
+        for book in trained
+    )
     scorer = replace(scorer, books=books)
     able = [v for v in scorer.used if _can_be_unseen(scorer, v)]
     row_engine = session.row_engine

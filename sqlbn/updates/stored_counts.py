@@ -199,8 +199,6 @@ def combine(counts: FamilyCounts, parts: Sequence[Part]) -> None:
 
 
 def _insert(workspace: Workspace, raw: str, waiting: Sequence[tuple[int, object, object]]) -> None:
-    import pyarrow as pa
-
     if not waiting:
         return
     keys = np.concatenate([np.asarray(k) for _, k, _ in waiting])
@@ -209,12 +207,12 @@ def _insert(workspace: Workspace, raw: str, waiting: Sequence[tuple[int, object,
         "p": np.concatenate(
             [np.full(len(np.asarray(k)), position, np.uint32) for position, k, _ in waiting]
         ),
-        # Arrow has no whole numbers past 64 bits that the engine reads as such.
-        "k": pa.array([str(key) for key in keys]) if wide else keys.astype(np.int64),
+        # Neither numpy nor Arrow has whole numbers past 64 bits that the engine reads as such.
+        "k": keys.astype(str) if wide else keys.astype(np.int64),
         "n": np.concatenate([np.asarray(n) for _, _, n in waiting]),
     }
     session = workspace.session
-    view = session.register(pa.table(columns))
+    view = session.register_columns(columns)
     key = "k::HUGEINT" if wide else "k"
     try:
         workspace.insert_from(raw, select_sql(view, f"p, {key}, n"))

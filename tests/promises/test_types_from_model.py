@@ -172,3 +172,44 @@ def test_an_empty_file(folder: Path, model: sqlbn.Model) -> None:
     (folder / "empty.csv").write_text("")
     with pytest.raises(SourceError, match=r"empty\.csv' is empty"):
         model.predict(folder / "empty.csv")
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_whole_numbers_of_every_width_have_the_codes_of_wide_ones(grouped: bool) -> None:
+    """Codes are made in a column's own type, which need not hold its range or other values."""
+    rng = random.Random(3)
+    columns: dict[str, tuple[str, list[int | None]]] = {
+        "whole": ("TINYINT", [*range(-128, 128)] * 2),
+        "low": ("SMALLINT", [rng.randrange(-32768, -32760) for _ in range(512)]),
+        "unsigned": ("UTINYINT", [rng.choice([250, 251, 252, None]) for _ in range(512)]),
+        "holes": ("USMALLINT", [rng.choice([0, 7, 65535]) for _ in range(512)]),
+        "huge": ("UBIGINT", [rng.choice([2**64 - 1, 2**64 - 2]) for _ in range(512)]),
+    }
+    listed = ", ".join(f'"{name}" {kind}' for name, (kind, _) in columns.items())
+    con = duckdb.connect()
+    con.execute(f"CREATE TABLE rows ({listed}, y VARCHAR)")
+    y = [rng.choice("ab") for _ in range(512)]
+    con.executemany(
+        f"INSERT INTO rows VALUES ({', '.join('?' * (len(columns) + 1))})",
+        list(zip(*(values for _, values in columns.values()), y, strict=True)),
+    )
+    rows = con.sql("FROM rows").to_arrow_table()
+    text = con.sql("SELECT COLUMNS(*)::VARCHAR FROM rows").to_arrow_table()
+    past = "whole::HUGEINT + 1000 AS whole, low::HUGEINT AS low"
+    other = con.sql(f"SELECT * REPLACE ({past}) FROM rows").to_arrow_table()
+    scores = ["prediction", "p_a", "p_b"]
+    rule = "modl" if grouped else "mdl"  # which groups categories, too
+    with sqlbn.fit(
+        rows,
+        target="y",
+        learner="kdb",
+        k=1,
+        categorical=list(columns),
+        discretise=rule,
+        keep=list(columns),
+    ) as model:
+        expected = model.predict(rows).select(scores)
+        assert not model.unseen.columns
+        assert model.predict(text).select(scores) == expected
+        model.predict(other)
+        assert dict(model.unseen.columns) == {"whole": 512}

@@ -347,11 +347,9 @@ def put_keyed(
 
     The codes come in the order of their keys.
     """
-    import pyarrow as pa
-
     names = [f"c{axis}" for axis in range(len(codes))]
     by_code = dict(zip(names, codes, strict=True))
-    view = session.register(pa.table({**by_code, **columns}))
+    view = session.register_columns({**by_code, **columns})
     try:
         session.run(
             "score/keyed",

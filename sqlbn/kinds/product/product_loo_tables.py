@@ -133,27 +133,25 @@ class LooTables:
     def _make_dense(self, position: int, level: int) -> LooTable:
         return self._put(*self._dense(position, level)())
 
-    def _dense(self, position: int, level: int) -> Callable[[], tuple[Any, float]]:
+    def _dense(self, position: int, level: int) -> Callable[[], tuple[dict[str, Array], float]]:
         """The work of a table that holds every key, and a bound; counts are read here."""
         return partial(self._columns, position, level, self._counts.array(position, level))
 
-    def _columns(self, position: int, level: int, counts: Array) -> tuple[Any, float]:
-        import pyarrow as pa
-
+    def _columns(self, position: int, level: int, counts: Array) -> tuple[dict[str, Array], float]:
         cells = counts.size
         columns = {"key": np.arange(cells, dtype=np.uint32)}
         strengths = self._strengths(position, level)
         if self._importance and self._smoothing.is_hierarchical:
             columns |= mixed_importance_columns(counts, self._smoothing, self._rotated, strengths)
-            return pa.table(columns), self._most(position)
+            return columns, self._most(position)
         if self._importance:
             columns |= importance_columns(counts, self._smoothing, self._rotated)
-            return pa.table(columns), self._most(position)
+            return columns, self._most(position)
         ratios = loo_ratios(counts, self._smoothing, self._rotated, strengths=strengths)
         flat = ratios.reshape(cells, len(self._slots))
         columns |= {f"r_{j}": np.ascontiguousarray(flat[:, i]) for i, j in enumerate(self._slots)}
         bound = float(np.abs(np.log(flat)).max()) if flat.size else 0.0
-        return pa.table(columns), bound
+        return columns, bound
 
     def _strengths(self, position: int, level: int) -> tuple[float, ...]:
         return self._chains[position].strengths[:level] if self._smoothing.is_hierarchical else ()
@@ -191,21 +189,23 @@ class LooTables:
         put_keyed(self._session, name, codes, radices, columns)
         return LooTable(name, self._most(position), 0)
 
-    def _put(self, table: Any, bound: float) -> LooTable:
+    def _put(self, columns: dict[str, Array], bound: float) -> LooTable:
+        n_bytes = sum(column.nbytes for column in columns.values())
         used = sum(t.n_bytes for t in self._tables.values() if t.scratch is None)
         is_crowded = (
-            used + table.nbytes > self._session.limits.loo_tables_share * self._session.memory_bytes
+            used + n_bytes > self._session.limits.loo_tables_share * self._session.memory_bytes
         )
         # Only tables are lent to another lake.
         if is_crowded and self._session.row_engine.is_local:
+            import pyarrow as pa
             import pyarrow.parquet as pq
 
             path = self._session.scratch_file("loo", ".parquet")
-            pq.write_table(table, path, compression="none", use_dictionary=False)
-            return LooTable(f"read_parquet({literal(str(path))})", bound, table.nbytes, path)
+            pq.write_table(pa.table(columns), path, compression="none", use_dictionary=False)
+            return LooTable(f"read_parquet({literal(str(path))})", bound, n_bytes, path)
         name = self._session.fresh_name("loo")
-        self._session.create_table(name, {c: table.column(c) for c in table.column_names})
-        return LooTable(name, bound, table.nbytes)
+        self._session.create_table(name, columns)
+        return LooTable(name, bound, n_bytes)
 
     def _make_sparse(self, position: int, level: int) -> LooTable:
         counts, cards = self._counts, self._counts.encoded.cards
