@@ -85,7 +85,7 @@ def take_words(parameter: Any, kind: Any) -> Any:
     The library would load pydantic to make a text of a text, which takes as long as the engine.
     """
     process, kinds = parameter.process_value, (kind, *typing.get_args(kind))
-    is_list = list in map(typing.get_origin, kinds)
+    is_list = any(typing.get_origin(each) is list for each in kinds)
 
     def processed(ctx: Any, value: Any) -> Any:
         is_lacking = parameter.required and not value
