@@ -266,9 +266,7 @@ class ModelDatabase:
 
     def append(self, name: str, columns: dict[str, Any]) -> None:
         """More rows of a table that was made so."""
-        import pyarrow as pa
-
-        view = self.register(pa.table(columns))
+        view = self.register_columns(columns)
         try:
             self.execute(f"INSERT INTO {name} FROM {view}")
         finally:
