@@ -137,7 +137,8 @@ def _groups(session: Session, encoded: Encoded, used: Sequence[int]) -> Iterator
     together = min(encoded.limits.array_counted_rows, together)
     with session.row_engine.batches(select_sql(encoded.relation, ", ".join(names))) as reader:
         for batch in reader:
-            columns = [column.to_numpy(zero_copy_only=False) for column in batch.columns]
+            # By no way of pyarrow's, which where pandas is installed would load it.
+            columns = [np.from_dlpack(column) for column in batch.columns]
             weights = np.asarray(columns.pop(), float) if encoded.weighted else None
             codes = dict(zip(used, columns, strict=True))
             waiting.append(_Piece(codes, weights, batch.num_rows))
