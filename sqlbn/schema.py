@@ -78,6 +78,7 @@ class Table:
 
 _ATTRIBUTE = Column("attribute", "VARCHAR", "name of the attribute")
 _CODE = Column("code", "UINTEGER", "number of the value, interval or group, from 0 on")
+_PLACE_OF = Column("place", "UINTEGER", "number of the feature, from 0 on")
 _COUNTS = (
     Column("position", _PLACE, "the family that the key is of"),
     Column("key", _WIDE, "codes of the family's variables, packed into one number"),
@@ -505,6 +506,7 @@ TABLES: tuple[Table, ...] = (
         "predict_factor_*",
         "a lookup table of prediction, described in `factors`",
         (Column("key", KEY, "codes of its variables, packed into one number"), _PER_CLASS),
+        writers="models of columns",
         helper=True,
     ),
     Table(
@@ -555,6 +557,78 @@ TABLES: tuple[Table, ...] = (
             Column("l_*", "DOUBLE", "of the class of this code: the term without parents"),
         ),
         writers="collections (fanc, spc, spcr, tc, collection)",
+        helper=True,
+    ),
+    Table(
+        "features",
+        "the features of a model of long input; a row has or has not each of them",
+        (
+            _PLACE_OF,
+            Column("feature", "VARCHAR", "its name, or where they are projected its number"),
+            Column("kind", "VARCHAR", "numeric or categorical"),
+            Column("n_values", "UINTEGER", "number of codes, that of absence included"),
+            Column("n", "BIGINT", "training rows that have it"),
+            Column("mi", "DOUBLE", "mutual information with the class, in nats"),
+            Column("rank", "UINTEGER", "place by information, from 0 on"),
+            Column("selected", "BOOLEAN", "whether the model uses it"),
+            Column("weight", "DOUBLE", "exponent of its probabilities: 1 counts in full"),
+        ),
+        writers="models of long input (`--long`)",
+    ),
+    Table(
+        "feature_values",
+        "the values of features, or the intervals of their numbers; none where cells have no value",
+        (
+            _PLACE_OF,
+            Column("code", "UINTEGER", "number of the value, from 0 on; absence has the last"),
+            Column("value", "VARCHAR", "the value as text; NULL for intervals", nullable=True),
+            Column("lower", "DOUBLE", "lower bound, not included", nullable=True),
+            Column("upper", "DOUBLE", "upper bound, included; the last is inf", nullable=True),
+            Column("n", "BIGINT", "training cells with it"),
+        ),
+        writers="models of long input (`--long`)",
+    ),
+    Table(
+        "feature_counts",
+        "training cells of every value and class; how often a feature is absent follows from these",
+        (
+            _PLACE_OF,
+            Column("code", "UINTEGER", "number of the value"),
+            Column("class", "USMALLINT", "code of the class"),
+            Column("n", "BIGINT", "training cells"),
+        ),
+        writers="models of long input (`--long`)",
+    ),
+    Table(
+        "predict_absent",
+        "the log score of a row without any feature",
+        (_PER_CLASS,),
+        writers="models of long input (`--long`)",
+        helper=True,
+    ),
+    Table(
+        "predict_features",
+        "by how much a cell changes the score where `predict_values` has not its value",
+        (
+            Column("feature", "VARCHAR", "its name, or where they are projected its number"),
+            _PLACE_OF,
+            _PER_CLASS,
+        ),
+        writers="models of long input (`--long`)",
+        helper=True,
+    ),
+    Table(
+        "predict_values",
+        "by how much a cell changes the score by its value",
+        (
+            _PLACE_OF,
+            Column("code", "UINTEGER", "number of the value"),
+            Column("value", "VARCHAR", "the value as text; NULL for intervals", nullable=True),
+            Column("lower", "DOUBLE", "lower bound, not included", nullable=True),
+            Column("upper", "DOUBLE", "upper bound, included; the last is inf", nullable=True),
+            _PER_CLASS,
+        ),
+        writers="models of long input (`--long`)",
         helper=True,
     ),
     Table(
@@ -632,6 +706,8 @@ META: tuple[MetaKey, ...] = (
     MetaKey("weight", "text", "column of weights; empty: none", required=True),
     MetaKey("weight_bits", "bits", "binary digits behind the point that weights have"),
     MetaKey("weight_kind", "weight_kind", "`--weight-kind`"),
+    MetaKey("long", "object", "`--long`: columns and rules of the cells"),
+    MetaKey("cells_ignored", "whole", "of long input: cells of rows that have no class"),
     MetaKey("where", "text", "`--where`", required=True),
     MetaKey("source", "text", "where the rows came from", required=True),
     MetaKey("files", "list", "the files whose rows are in the model, and their bytes"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlbn.data import Source, open_source
 from sqlbn.data.csv_files import Types
+from sqlbn.data.long_rows import LongRows
 from sqlbn.data.no_target import display_name, with_class_of
 from sqlbn.data.opening import check_there
 from sqlbn.engines import Session, Settings
@@ -25,6 +26,7 @@ from sqlbn.options.catalogue import FitKeywords, SettingKeywords, names_of
 from sqlbn.options.lists import pairs_in
 from sqlbn.options.option import unknown
 from sqlbn.pipeline import Pattern
+from sqlbn.sparse.sparse_source import open_long
 from sqlbn.store import open_store
 from sqlbn.store.saving import check_not_read, store_model
 from sqlbn.store.spec import ModelSpec
@@ -92,6 +94,7 @@ def options_like(
     if not hasattr(like, "spec"):
         raise OptionError(f"give a model, such as that of {command('load')}", like=like)
     spec = like.spec
+    spec.require_columns("no other can follow the columns")
     if target != spec.target.name:
         raise OptionError(
             f"{opt('like')}: that model predicts {display_name(spec.target.name)}, not "
@@ -174,6 +177,8 @@ def open_for_fit(
     trained: Types | None = None,
 ) -> Source:
     """The source that these options speak of; CSV columns as they are `trained`."""
+    if options.long:
+        raise OptionError(f"{opt('long')} goes with fit, evaluate, predict and updates alone")
     used: Callable[[str], bool] = options.uses
     if pattern is not None:
         used, trained = pattern.encoding.uses, pattern.encoding.trained
@@ -189,6 +194,22 @@ def open_for_fit(
         trained=trained,
     )
     return with_class_of(source, options.target)
+
+
+def open_long_for_fit(session: Session, data: Any, options: FitOptions) -> LongRows:
+    """The cells and labels that these options speak of."""
+    return open_long(
+        session,
+        data,
+        options.long,
+        options.target,
+        options.labels,
+        table=options.table,
+        query=options.query,
+        where=options.where,
+        encoding=options.encoding,
+        trust_sql=options.trust_sql,
+    )
 
 
 # -- the store ------------------------------------------------------------------------------------

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from sqlbn.api.call import Place, open_for_fit, split_options, started, told_by
+from sqlbn.api.call import (
+    Place,
+    open_for_fit,
+    open_long_for_fit,
+    split_options,
+    started,
+    told_by,
+)
 from sqlbn.api.frames import with_target
 from sqlbn.data.csv_files import Trained
 from sqlbn.data.opening import is_nothing
@@ -25,6 +32,8 @@ from sqlbn.evaluation.metrics import (
 from sqlbn.learners.registry import learner_options
 from sqlbn.options.catalogue import STREAM_LEARNER
 from sqlbn.options.lists import as_list, names_in, split_list
+from sqlbn.sparse.sparse_evaluation import cross_validate_long, fit_and_evaluate_long
+from sqlbn.sparse.sparse_source import open_cells, with_labels
 from sqlbn.updates.stream import Stream, StreamBatch, StreamOptions, warn_of_drift
 
 if TYPE_CHECKING:
@@ -107,8 +116,10 @@ def evaluate_parts(
                 f"test rows would not come from it: use {opt('folds')}, or write both parts to "
                 "files"
             )
-        source = open_for_fit(session, data, chosen)
         asked = asked_class(positive)
+        if chosen.long:
+            return _evaluate_long(session, data, test, folds, chosen, progress, asked)
+        source = open_for_fit(session, data, chosen)
         if test is None:
             number = 10 if folds is None else folds
             return cross_validate(session, source, chosen, number, progress, asked)
@@ -117,6 +128,31 @@ def evaluate_parts(
         tested = open_for_fit(session, test, chosen, trained=trained)
         result = _tested(session, source, tested, chosen, progress, asked)
         return result, [result]
+
+
+def _evaluate_long(
+    session: Session,
+    data: Any,
+    test: Any,
+    folds: int | None,
+    options: FitOptions,
+    progress: Progress,
+    asked: str | None,
+) -> tuple[Evaluation, list[Evaluation]]:
+    """The same of long input; with labels `test` are those of the held-out rows."""
+    rows = open_long_for_fit(session, data, options)
+    if test is None:
+        number = 10 if folds is None else folds
+        return cross_validate_long(session, rows, options, number, progress, asked)
+    if options.labels is not None:
+        tested = with_labels(session, rows.names, rows.cells, options.target, test)
+    else:
+        cells = open_cells(session, test)
+        names = rows.names.within(cells)
+        tested = with_labels(session, names, cells, options.target, None)
+    result = fit_and_evaluate_long(session, rows, tested, options, progress, "test", asked)
+    require_known_classes(result, options.target)
+    return result, [result]
 
 
 def _tested(

@@ -10,21 +10,26 @@ from sqlbn.api.call import (
     kept,
     only_settings,
     open_for_fit,
+    open_long_for_fit,
     options_like,
     split_options,
     told_by,
 )
 from sqlbn.api.frames import with_target
 from sqlbn.api.model import Model
+from sqlbn.api.sparse_model import model_of
 from sqlbn.errors import OptionError, opt
 from sqlbn.evaluation.auto_encoding import learn, planned
+from sqlbn.sparse.sparse_fit import fit_long
 from sqlbn.store import open_store
 from sqlbn.store.saving import as_folder
 from sqlbn.store.spec import read_spec
 
 if TYPE_CHECKING:
+    from sqlbn.engines import Session
     from sqlbn.engines.progress import Progress
     from sqlbn.learners import Learner
+    from sqlbn.learners.fit_options import FitOptions
     from sqlbn.options.catalogue import FitKeywords, SettingKeywords
 
 
@@ -76,13 +81,29 @@ def fit(
     with kept(settings, progress, data) as session:
         if place is not None:
             place.check(session, progress)
+        if chosen.long:
+            return _fit_long(session, data, chosen, place, progress)
         source = open_for_fit(session, data, chosen, pattern)
         if place is not None:
             place.check_source(source)
         workspace, spec = learn(session, source, chosen, progress, pattern)
         if place is not None:
             place.keep(workspace, spec, progress)
-        return Model(session, workspace, spec)
+        return model_of(session, workspace, spec)
+
+
+def _fit_long(
+    session: Session, data: Any, options: FitOptions, place: Place | None, progress: Progress
+) -> Model:
+    """A model of rows that come as cells."""
+    rows = open_long_for_fit(session, data, options)
+    if place is not None:
+        for source in rows.sources:
+            place.check_source(source)
+    workspace, spec = fit_long(session, rows, options, progress)
+    if place is not None:
+        place.keep(workspace, spec, progress)
+    return model_of(session, workspace, spec)
 
 
 def plan(
@@ -103,6 +124,9 @@ def plan(
     if data is None and chosen.query is None:
         return chosen.plan()
     with kept(settings, told_by(True, None), data) as session:
+        if chosen.long:
+            open_long_for_fit(session, data, chosen)
+            return chosen.plan()
         return planned(session, open_for_fit(session, data, chosen), chosen)
 
 
@@ -117,4 +141,4 @@ def load(
     progress = told_by(True, progress)
     with kept(only_settings(settings), progress) as session:
         workspace = open_store(store).load(session, name, progress.note)
-        return Model(session, workspace, read_spec(workspace))
+        return model_of(session, workspace, read_spec(workspace))

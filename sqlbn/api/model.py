@@ -24,6 +24,7 @@ from sqlbn.kinds.product.product_query import is_large, scored_in_steps
 from sqlbn.kinds.unseen import Unseen, count_unseen
 from sqlbn.learners.fit_options import checked_rows
 from sqlbn.store import open_store
+from sqlbn.store.history import Action
 from sqlbn.store.meta import decoded_meta
 from sqlbn.store.spec import ModelSpec
 from sqlbn.store.sql_objects import too_large_for_sql
@@ -270,9 +271,12 @@ class Model:
         exclude: str | Sequence[str] | None = None,
         order_by: str | Sequence[str] | None = None,
         strict: bool = False,
+        labels: Any = None,
         **rows: Unpack[RowKeywords],
     ) -> Iterator[tuple[str, bool]]:
         """The statement that scores, and whether rows come in order by themselves."""
+        if labels is not None:
+            raise OptionError(f"{opt('labels')} goes with a model of long input ({opt('long')})")
         self._spec.require_class()
         source = open_source(
             self._session, data, **_rows(rows), trained=self._spec.trained(), places=True
@@ -355,7 +359,12 @@ class Model:
         return self._changed("forget", data, again, progress, _rows(rows))
 
     def _changed(
-        self, action: str, data: Any, again: bool, progress: Progress | None, rows: dict[str, Any]
+        self,
+        action: Action,
+        data: Any,
+        again: bool,
+        progress: Progress | None,
+        rows: dict[str, Any],
     ) -> Change:
         changed = change_rows(self._stored, action, data, again=again, progress=progress, **rows)
         return self._replace(changed)

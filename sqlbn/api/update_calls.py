@@ -14,6 +14,7 @@ from sqlbn.api.call import (
     told_by,
 )
 from sqlbn.learners.fit_options import checked_rows
+from sqlbn.store.history import Action
 from sqlbn.updates.changes import Change
 from sqlbn.updates.operations import change_stored, merge_stored
 
@@ -29,6 +30,7 @@ def update(
     *,
     again: bool = False,
     refit_weights: bool = False,
+    labels: Any = None,
     quiet: bool = True,
     progress: Progress | None = None,
     **options: Unpack[ReadingKeywords],
@@ -39,7 +41,7 @@ def update(
     refused unless `again`. Weights of attributes stay as they are, as counts do not tell them, but
     with `refit_weights`: then these rows do.
     """
-    how = {"again": again, "refit_weights": refit_weights}
+    how = {"again": again, "refit_weights": refit_weights, "labels": labels}
     return _change(store, name, "update", data, how, told_by(quiet, progress), options)
 
 
@@ -49,6 +51,7 @@ def forget(
     data: Any = None,
     *,
     again: bool = False,
+    labels: Any = None,
     quiet: bool = True,
     progress: Progress | None = None,
     **options: Unpack[ReadingKeywords],
@@ -57,15 +60,16 @@ def forget(
 
     An error, and nothing changed, where some count would go below zero.
     """
-    return _change(store, name, "forget", data, {"again": again}, told_by(quiet, progress), options)
+    how = {"again": again, "labels": labels}
+    return _change(store, name, "forget", data, how, told_by(quiet, progress), options)
 
 
 def _change(
     store: str | Path,
     name: str,
-    action: str,
+    action: Action,
     data: Any,
-    how: Mapping[str, bool],
+    how: Mapping[str, Any],
     progress: Progress,
     options: Mapping[str, Any],
 ) -> Change:

@@ -62,7 +62,7 @@ def evaluate_source(
         _labelled_scores(workspace.session, scorer, source, weight_sql) as labelled,
         workspace.session.row_engine.joins_as_written(),
     ):
-        return _evaluation(
+        return losses_of(
             workspace.session, spec.class_names, labelled, weight_unit, ranking, positive
         )
 
@@ -96,7 +96,7 @@ def _without_numbers(labelled: str) -> str:
     return select_sql(f"({labelled})", f"* EXCLUDE ({ROW})")
 
 
-def _evaluation(
+def losses_of(
     session: Session,
     classes: tuple[str, ...],
     labelled: str,
@@ -104,7 +104,10 @@ def _evaluation(
     ranking: bool,
     positive: str | None,
 ) -> Evaluation:
-    """Rows are scored once; into a scratch file where more than one query needs the scores."""
+    """Losses of `labelled` rows, which are scored once.
+
+    Scores go into a scratch file where more than one query needs them.
+    """
     n, started, dialect = len(classes), time.perf_counter(), session.row_engine.dialect
     if not ranking and n <= session.limits.loss_classes:
         sums = session.row_engine.rows(losses_sql(n, labelled, dialect))

@@ -32,6 +32,7 @@ def export_pieces(
     """The text of a model in a format, in pieces."""
     if format not in get_args(Format):
         raise OptionError(f"choose {', '.join(get_args(Format))}", format=format)
+    spec.require_columns("there is no export")
     given = [option for option in _OF_SQL if options.get(option)]
     if format != "sql" and given:
         raise OptionError(f"{opt(given[0])} requires {opt('format', 'sql')}")

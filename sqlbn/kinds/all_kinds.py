@@ -12,12 +12,14 @@ from sqlbn.kinds.ensemble.ensemble_kind import EnsembleScoring
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import Scoring
 from sqlbn.kinds.product.product_kind import ProductScoring
+from sqlbn.kinds.sparse.sparse_query import SparseScoring
 
 # A product last: its table of factors is one that every model has.
 SCORINGS: tuple[type[Scoring], ...] = (
     AverageScoring,
     CollectionScoring,
     EnsembleScoring,
+    SparseScoring,
     ProductScoring,
 )
 

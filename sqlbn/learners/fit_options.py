@@ -32,6 +32,7 @@ from sqlbn.kinds.estimates import (
 )
 from sqlbn.kinds.kind import Weighting
 from sqlbn.learners.base import Learner, Smooths
+from sqlbn.learners.long_options import check_long
 from sqlbn.learners.registry import (
     learner_options,
     learners,
@@ -44,6 +45,7 @@ from sqlbn.options.catalogue import (
     DEFAULT_LEARNER,
     EFFORT_MEMBERS,
     ENSEMBLE_LEARNER,
+    LONG_LEARNER,
     RowKeywords,
     checked,
     fit_options_known,
@@ -100,10 +102,14 @@ class FitOptions:
     query: str | None = None
     encoding: str | None = None
     trust_sql: bool = False
+    long: tuple[str, ...] = ()
+    labels: str | object | None = None
+    features: int | None = None
 
     def __post_init__(self) -> None:
         for option in OWN:
             checked(option, getattr(self, option))
+        check_long(self)
         self._check_encoding()
         if self.weight is not None and self.weight == self.target:
             raise OptionError("that is the target", weight=self.weight)
@@ -485,6 +491,8 @@ def fit_options(
             check_whole(key, value)
         elif isinstance(value, str):
             check_text(key, value)
+    if learner is None and given.get("long") and "k" not in own and "effort" not in given:
+        learner = LONG_LEARNER
     if learner is None and "k" in own:
         learner = "kdb"  # `k` implies `kdb`
     elif learner is None and own.keys() - {"members"} and "effort" not in given:

@@ -264,6 +264,8 @@ def stored_model(
     assert store is not None and name is not None
     workspace = open_store(store).load(session, name)
     try:
-        yield workspace, read_spec(workspace)
+        spec = read_spec(workspace)
+        spec.require_columns("no network can be asked")
+        yield workspace, spec
     finally:
         workspace.drop()

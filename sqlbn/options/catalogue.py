@@ -69,6 +69,7 @@ WEIGHT_KINDS = {
 DEFAULT_LEARNER = "skdb"
 ENSEMBLE_LEARNER = "eskdb"
 STREAM_LEARNER = "a1de"
+LONG_LEARNER = "nb"
 LOSSES = ("rmse", "zero_one", "log_loss", "brier", "mcc")
 BOUNDS = ("normal", "hoeffding")
 ORDERS = ("schema", "mi", "gain")
@@ -229,6 +230,43 @@ class ColumnKeywords(TypedDict, total=False):
         Option(
             f"Use these columns though they are constant, identifiers or uninformative {SEVERAL}.",
             ENCODING,
+        ),
+    ]
+
+
+class LabelKeywords(TypedDict, total=False):
+    """Where the rows of a long table have their class."""
+
+    labels: Annotated[
+        str | object | None,
+        Option(
+            "With --long, or for a model of it: a table with the row ids and their class; to "
+            "predict, the rows that are wanted. Without it the class is the value of the feature "
+            "that --target names.",
+            DATA,
+            metavar="FILE",
+        ),
+    ]
+
+
+class LongKeywords(LabelKeywords, total=False):
+    """Rows that come as cells."""
+
+    long: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            "The data is long and sparse, a row for every cell: its columns of row id, feature "
+            "and, if there is one, value; a feature that a row has not is absent.",
+            DATA,
+            metavar="ROW,FEATURE[,VALUE]",
+        ),
+    ]
+    features: Annotated[
+        int | None,
+        Option(
+            "With --long: project features to so many: whole numbers modulo it, text hashed.",
+            DATA,
+            check=at_least(1),
         ),
     ]
 
@@ -465,6 +503,7 @@ class LearnerKeywords(TypedDict, total=False):
 
 class FitKeywords(
     RowKeywords,
+    LongKeywords,
     ColumnKeywords,
     LearnerKeywords,
     BoundKeywords,
@@ -654,7 +693,11 @@ class ScriptKeywords(TypedDict, total=False):
     view: Annotated[str | None, Option("sql: make a view of this name of the prediction.", OUTPUT)]
 
 
-class PredictKeywords(RowKeywords, total=False):
+class ChangeKeywords(ReadingKeywords, LabelKeywords, total=False):
+    """Rows that a stored model is changed by."""
+
+
+class PredictKeywords(RowKeywords, LabelKeywords, total=False):
     """Which rows are scored, and what of them comes out."""
 
     exclude: Annotated[

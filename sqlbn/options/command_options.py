@@ -44,6 +44,7 @@ from sqlbn.options.arguments import (
 from sqlbn.options.catalogue import (
     ADDED,
     BoundKeywords,
+    ChangeKeywords,
     EngineKeywords,
     FitKeywords,
     MachineKeywords,
@@ -138,13 +139,13 @@ COMMANDS: dict[str, CommandOptions] = {
         "Add rows to a model: the result is that of a fit of old and new rows.",
         "sqlbn update adult new.parquet",
         (ModelArguments, DataArguments, StoreArguments, AgainArguments, RefitArguments, *_TALK),
-        ReadingKeywords,
+        ChangeKeywords,
     ),
     "forget": CommandOptions(
         "Take rows out of a model: the result is that of a fit without them.",
         "sqlbn forget adult withdrawn.parquet",
         (ModelArguments, DataArguments, StoreArguments, AgainArguments, *_TALK),
-        ReadingKeywords,
+        ChangeKeywords,
     ),
     "merge": CommandOptions(
         "Put the rows of two models together, from their counts alone.",

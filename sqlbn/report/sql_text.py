@@ -46,6 +46,7 @@ def predict_statement(store: str | Path, name: str, data: Any, **options: Any) -
         opened = open_store(store)
         spec = read_spec(opened.load(session, name))
         spec.require_class()
+        spec.require_columns("the query is that of the macro `predict`")
         prefix = opened.helpers(session, name)
         tables = book_tables(prefix) if prefix is not None else None
         source = open_source(session, data, trained=spec.trained(), **options)

@@ -31,6 +31,7 @@ from sqlbn.kinds.ensemble.members import read_member_levels
 from sqlbn.kinds.estimates import Smoothing, log_prior, mixed_sql
 from sqlbn.kinds.kind import Readable, Scoring
 from sqlbn.kinds.product.factor_tables import Factor
+from sqlbn.kinds.sparse.sparse_query import SparseScoring
 from sqlbn.store.damage import check_tables, damaged_by
 from sqlbn.store.meta import FORMAT, is_later, read_meta
 
@@ -64,6 +65,19 @@ class ModelSpec:
     def has_class(self) -> bool:
         """Whether the model predicts anything; a network without a target does not."""
         return self.target.name != NO_CLASS
+
+    @property
+    def is_long(self) -> bool:
+        """Whether rows come as cells of a long table."""
+        return isinstance(self.scoring, SparseScoring)
+
+    def require_columns(self, what: str) -> None:
+        """An error where rows do not come as columns; `what` cannot be done then."""
+        if self.is_long:
+            raise OptionError(
+                f"the model is of long input ({opt('long')}), of which {what}; it goes with show, "
+                "predict, update, forget, merge and the macro `predict`"
+            )
 
     def require_class(self) -> None:
         """An error where there is nothing to predict."""

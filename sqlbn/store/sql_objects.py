@@ -27,6 +27,7 @@ from sqlbn.kinds.compiler import Scorer, prediction_sql
 from sqlbn.kinds.forms import quickest
 from sqlbn.kinds.kind import Readable
 from sqlbn.kinds.product.long_form import form_costs, joins_left, long_table_sql
+from sqlbn.kinds.sparse.sparse_query import SparseScoring, sparse_predictions, sparse_scores
 from sqlbn.schema import PREDICT, PREDICTING, TABLES, Table, columns_sql, declared
 from sqlbn.store.spec import ModelSpec, cpt_columns
 
@@ -114,6 +115,9 @@ def _write_predict(file: AttachedFile, name: str, spec: ModelSpec) -> Columns:
     made.append(marker)
     file.create(helpers, marker, columns_sql(marker, "", {}))
     limits, columns = file.session.limits, {table: _declared_columns(table) for table in made}
+    if spec.is_long:
+        file.session.execute(_long_macro(file.name(name, "predict"), spec, scorer, name, mark))
+        return columns
     refused = too_large_for_sql(spec, name, limits)
     if refused:
         warnings.warn(f"no macro `predict`: {refused}", SqlbnWarning, stacklevel=2)
@@ -210,6 +214,29 @@ def _macro(macro: str, scorer: Scorer, name: str, mark: str, limits: Limits) -> 
         named_rows=rows,
         plain_rows=_rows(""),
         rows=_rows(forced),
+    )
+
+
+def _long_macro(macro: str, spec: ModelSpec, scorer: Scorer, name: str, mark: str) -> str:
+    """The same for a model of long input: it takes a table of cells."""
+    scoring, rows = spec.scoring, f"__sqlbn_{mark}_rows"
+    assert isinstance(scoring, SparseScoring)
+    names = scoring.rules.names
+    relation = _numbered(rows, name, names.listed, [])
+    cells = scoring.rules.cells_sql(relation, keeps_rows=True)
+    scored = sparse_scores(scoring, scorer.prefix, cells, told=False)
+    return render(
+        "store/predict_macro",
+        macro=macro,
+        columns=", ".join(map(identifier, names.listed)),
+        needs=f"the model {name!r} needs the column ",
+        query=sparse_predictions(scorer, scored, names.row),
+        prefix=scorer.prefix,
+        marker=f"{_MARKER}{mark}",
+        schema=helper_schema(name),
+        named_rows=rows,
+        plain_rows=_rows(""),
+        rows=_rows(""),
     )
 
 

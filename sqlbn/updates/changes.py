@@ -123,7 +123,8 @@ def update(
             discard(new.session, encoded)
         return _step("update", source, prepared, total, built, files), built
 
-    return _changed(model, change, progress, empty=_step_of_nothing("update", model, source, files))
+    nothing = step_of_nothing("update", model, source, files)
+    return run_change(model, change, progress, empty=nothing)
 
 
 def forget(
@@ -160,21 +161,14 @@ def forget(
             left.drop()
         return _step("forget", source, prepared, total, built, files), built
 
-    return _changed(model, change, progress, empty=_step_of_nothing("forget", model, source, files))
+    nothing = step_of_nothing("forget", model, source, files)
+    return run_change(model, change, progress, empty=nothing)
 
 
 def merge(model: StoredModel, other: StoredModel, again: bool, progress: Progress) -> Changed:
     """The model of the rows of two models, from their counts alone."""
     _check_mergeable(model, other)
-    in_both = {i for i, n in balance(other.steps).items() if n > 0}
-    if not again:
-        here = [f for s in model.steps for f in s.files if balance(model.steps)[f.identity] > 0]
-        for file in here:
-            if file.identity in in_both:
-                raise SourceError(
-                    f"both models hold the rows of {file.path!r}; to count them twice: "
-                    f"{opt('again', True)}"
-                )
+    check_files_apart(model, other, again)
 
     def change(new: Workspace, of_rows: Workspace) -> tuple[Step, Rebuilt]:
         numeric = joined_numeric(model.books, other.books)
@@ -190,13 +184,27 @@ def merge(model: StoredModel, other: StoredModel, again: bool, progress: Progres
         step = Step("merge", moment(), name, other.rows, skipped, total, "; ".join(built.notes))
         return step, built
 
-    return _changed(model, change, progress, other)
+    return run_change(model, change, progress, other)
+
+
+def check_files_apart(model: StoredModel, other: StoredModel, again: bool) -> None:
+    """An error where two models hold the rows of one file, unless they may count twice."""
+    if again:
+        return
+    in_both = {i for i, n in balance(other.steps).items() if n > 0}
+    here = [f for s in model.steps for f in s.files if balance(model.steps)[f.identity] > 0]
+    for file in here:
+        if file.identity in in_both:
+            raise SourceError(
+                f"both models hold the rows of {file.path!r}; to count them twice: "
+                f"{opt('again', True)}"
+            )
 
 
 # -- steps of a change -------------------------------------------------------------------------
 
 
-def _changed(
+def run_change(
     model: StoredModel,
     change: Callable[[Workspace, Workspace], tuple[Step, Rebuilt]],
     progress: Progress,
@@ -264,9 +272,10 @@ def _news(before: ModelSpec, after: ModelSpec) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _step_of_nothing(
+def step_of_nothing(
     action: Action, model: StoredModel, source: Source, files: tuple[CountedFile, ...]
 ) -> Step:
+    """The step of a change whose source has no row."""
     return Step(action, moment(), source.label, 0, 0, model.rows, "no row", files)
 
 

@@ -16,7 +16,7 @@ from sqlbn.errors import (
     opt,
 )
 from sqlbn.store import open_store
-from sqlbn.store.history import condition_of
+from sqlbn.store.history import Action, condition_of
 from sqlbn.store.saving import store_model
 from sqlbn.store.spec import read_spec
 from sqlbn.updates.changes import (
@@ -26,6 +26,7 @@ from sqlbn.updates.changes import (
     merge,
     update,
 )
+from sqlbn.updates.sparse_changes import change_long_rows, merge_long
 from sqlbn.updates.stored_model import StoredModel
 
 
@@ -41,12 +42,15 @@ def change_rows(
     query: str | None = None,
     encoding: str | None = None,
     trust_sql: bool = False,
+    labels: Any = None,
     progress: Progress | None = None,
 ) -> Changed:
     """Add rows to a model or take them out.
 
     The condition of the fit (`--where`) holds for these rows too, unless another is given.
     """
+    if labels is not None:
+        raise OptionError(f"{opt('labels')} goes with a model of long input ({opt('long')})")
     own = where is None
     where = where if where is not None else model.spec.meta["where"] or None
     try:
@@ -79,7 +83,7 @@ def change_stored(
     session: Session,
     store: str | Path,
     name: str,
-    action: str,
+    action: Action,
     data: Any,
     progress: Progress,
     **options: Any,
@@ -89,7 +93,8 @@ def change_stored(
     workspace = file.load(session, name, progress.note)
     file.check_writable(session, progress.note)
     model = StoredModel(workspace, read_spec(workspace))
-    new, spec, change = change_rows(model, action, data, progress=progress, **options)
+    changed = change_long_rows if model.spec.is_long else change_rows
+    new, spec, change = changed(model, action, data, progress=progress, **options)
     version = int(model.spec.meta.get("version", 0))
     store_model(store, new, spec, name, True, progress, instead_of=version)
     return change
@@ -118,7 +123,8 @@ def merge_stored(
         workspace = at.load(session, wanted, progress.note)
         models.append(StoredModel(workspace, read_spec(workspace)))
     try:
-        new, spec, change = merge(models[0], models[1], again, progress)
+        merged = merge_long if any(m.spec.is_long for m in models) else merge
+        new, spec, change = merged(models[0], models[1], again, progress)
     except StoreError as error:
         raise StoreError(f"{names[0]!r} and {names[1]!r} cannot be merged: {error}") from error
     store_model(store, new, spec, name, replace, progress)

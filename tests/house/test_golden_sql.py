@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from sparse_golden import SPARSE_CASES
 
 from sqlbn.engines.sql import NAMES, render
 from sqlbn.kinds.estimates import MEstimate
@@ -1067,6 +1068,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         "encode/create_encoded",
         {"rows": 'SELECT i."x" AS x0 FROM fruit AS i'},
     ),
+    **SPARSE_CASES,
 }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 LAYERS = (
     ("cli",),
     ("api",),
-    ("pipeline", "updates", "evaluation", "networks", "exporting", "report"),
+    ("pipeline", "updates", "evaluation", "sparse", "networks", "exporting", "report"),
     ("store",),
     ("learners",),
     ("kinds",),
@@ -26,7 +26,8 @@ LAYERS = (
 )
 SIDEWAYS = {
     "evaluation": {"pipeline"},
-    "updates": {"pipeline", "evaluation"},
+    "sparse": {"evaluation"},
+    "updates": {"pipeline", "evaluation", "sparse"},
     "networks": {"pipeline", "evaluation", "updates"},
     "exporting": {"networks"},
     "report": {"evaluation", "networks"},

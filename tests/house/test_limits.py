@@ -45,6 +45,7 @@ REASONS = {
     "how much is printed or drawn": """
         cli/commands/column_commands._DRAWN cli/commands/column_commands._MOST_CLASSES
         cli/commands/column_commands._MOST_PARTS cli/commands/column_commands._PROFILES
+        cli/commands/describe_commands._MOST_FEATURES
         cli/commands/evaluate_commands._MOST_CLASSES cli/commands/evaluate_commands._MOST_LINES
         cli/commands/network_commands._MOST_LINES cli/guide.WIDTH cli/guide._LEAST
         encoding/categories._VALUES_IN_A_LABEL evaluation/metrics._MOST_NAMED

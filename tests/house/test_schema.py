@@ -59,6 +59,7 @@ CASES: dict[str, dict[str, Any]] = {
     },
     "many classes": {"learner": "nb", "target": "name", "columns": ["colour"]},
     "sparse average": {"learner": "a2de", "columns": ["name", *PLAIN], "categorical": ["name"]},
+    "long": {"learner": "nb", "long": ["id", "about", "value"], "columns": None},
     "wide keys": {"learner": "kdb", "k": 4, "backoff": "parents", "bins": 60},
 }
 
@@ -83,6 +84,16 @@ def rows(n: int = 300) -> pa.Table:
     return pa.Table.from_pylist(found)
 
 
+def cells(table: pa.Table) -> pa.Table:
+    """The same as a long table."""
+    found = [
+        {"id": i, "about": name, "value": str(row[name])}
+        for i, row in enumerate(table.to_pylist())
+        for name in ("kind", "colour", "sort")
+    ]
+    return pa.Table.from_pylist(found)
+
+
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """One store with a model of every case; one of them was changed."""
@@ -90,9 +101,9 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     data = rows()
     for name, given in CASES.items():
         target = given.get("target", "kind")
-        options = {**given, "columns": given.get("columns", PLAIN), "target": target}
+        options = {"columns": PLAIN, **given, "target": target}
         options = {"limits": Limits(inline_categories=20), **options}
-        with sqlbn.fit(data, **options) as model:
+        with sqlbn.fit(cells(data) if "long" in given else data, **options) as model:
             model.save(folder / "models.duckdb", name)
     sqlbn.update(folder / "models.duckdb", "weighted", data.slice(0, 20))
     return folder / "models.duckdb"

@@ -17,6 +17,9 @@ from sqlbn.options.catalogue import BACKOFFS, SMOOTHINGS, WEIGHT_KINDS, WEIGHTIN
 if TYPE_CHECKING:
     from sqlbn import Model
 
+# Features that are listed, of maybe a hundred thousand.
+_MOST_FEATURES = 50
+
 
 def models(store: str, json: bool) -> None:
     """List the models of a store."""
@@ -277,6 +280,9 @@ def print_model(model: Model, most: int | None = None) -> None:
         more = f", … {len(counts)} in all" if len(counts) > 12 else ""
         echo(f"classes: {', '.join(counts[:12])}{more}")
     echo("")
+    if "long" in meta:
+        _print_features(model, most)
+        return
     rows = _attribute_rows(model)
     header = ["attribute", "kind", "values", "mi", "used", "parents"]
     if model.members is not None:
@@ -302,6 +308,23 @@ def print_model(model: Model, most: int | None = None) -> None:
         n_columns = len({book.column for book in model.spec.books})
         of_columns = f" of {n_columns} columns" if model.members is not None else ""
         echo(f"… {len(rows)} attributes{of_columns} in all")
+
+
+def _print_features(model: Model, most: int | None) -> None:
+    """The most informative features of a model of long input; all are in the table `features`."""
+    meta, found = model.meta, model.variables.sort_by("rank")
+    rules, ignored = meta["long"], meta.get("cells_ignored")
+    projected = f", projected to {rules['features']:,}" if rules["features"] else ""
+    columns = ", ".join(repr(rules[key]) for key in ("row", "feature", "value") if rules[key])
+    echo(f"cells by {columns}: {found.num_rows:,} features{projected}")
+    if ignored:
+        echo(f"{ignored:,} cells of rows without a class were ignored")
+    shown = found.slice(0, most if most is not None else _MOST_FEATURES).to_pylist()
+    header = ["feature", "kind", "values", "rows", "mi", "weight"]
+    keys = ("feature", "kind", "n_values", "n", "mi", "weight")
+    echo(text_table(header, [[row[key] for key in keys] for row in shown]))
+    if found.num_rows > len(shown):
+        echo(f"… {found.num_rows:,} features in all: the table `features`")
 
 
 def _print_rules(model: Model) -> None:
@@ -379,6 +402,7 @@ def _as_dict(model: Model) -> dict[str, Any]:
         "classes": model.classes.to_pylist(),
         "attributes": model.attributes.to_pylist(),
         "parents": model.parents.to_pylist(),
+        **({"features": model.variables.to_pylist()} if "long" in model.meta else {}),
         **({"terms": model.terms.to_pylist()} if model.terms is not None else {}),
     }
 

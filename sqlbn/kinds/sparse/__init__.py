@@ -1,0 +1,1 @@
+"""Naive Bayes and its like over features that a row has or has not."""
