@@ -31,6 +31,14 @@ class Limits:
     # spilled and read back costs more (20 M rows x 55 columns under 1 GB: 8 blocks 3.4 s against
     # 2.1 s).
     persist_share: float = 0.4
+    # With a memory limit the engine has what the rest of the process leaves of it, but this share
+    # and so many bytes at least; it is looked at again when the process has changed by so much of
+    # the limit. Libraries that are loaded, and pages of them that are first touched, while a fit
+    # runs are no arrays: 105 MB at the start, 180 with a fit of iris.
+    engine_share: float = 0.5
+    engine_least_bytes: int = 50_000_000
+    memory_step_share: float = 0.03
+    process_growth_bytes: int = 75_000_000
     # Somewhat more threads than cores help where rows come from afar; thousands only wait for each
     # other.
     threads_per_core: int = 4

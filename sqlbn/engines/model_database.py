@@ -24,6 +24,7 @@ from sqlbn.engines.duckdb_errors import (
     translate,
 )
 from sqlbn.engines.limits import Limits
+from sqlbn.engines.memory_share import MemoryShare
 from sqlbn.engines.row_engine import Arrays
 from sqlbn.engines.scratch import Scratch
 from sqlbn.engines.settings import Settings, memory_bytes
@@ -60,6 +61,7 @@ class ModelDatabase:
         _OPEN.add(self)
         # Parquet files that are read: of a damaged one the engine does not always say which it is.
         self.parquet_files: list[str] = []
+        self._memory: MemoryShare | None = None
         self._names: set[str] = set()
         self._numbers = count(1)
         self._configure()
@@ -74,6 +76,7 @@ class ModelDatabase:
         if self.settings.memory_limit is not None:
             size = memory_bytes(self.settings.memory_limit)
             self.execute(f"SET memory_limit = '{size} bytes'")
+            self._memory = MemoryShare(size, self.limits)
         if self.settings.disk_bytes is not None:
             self.execute(f"SET max_temp_directory_size = '{self.settings.disk_bytes} bytes'")
         if (threads := self.settings.used_threads) is not None:
@@ -162,6 +165,8 @@ class ModelDatabase:
         """A statement runs, or its rows are read, inside: the engine's errors become ours."""
         with self.log.running(sql):
             try:
+                if self._memory is not None:
+                    self._memory.settle(self.connection)
                 yield
             except SqlbnError:
                 raise

@@ -120,7 +120,8 @@ class MachineKeywords(TypedDict, total=False):
     """What DuckDB may use."""
 
     memory_limit: Annotated[
-        str | None, Option("Memory the engine may use, such as 1GB.", RESOURCES)
+        str | None,
+        Option("Memory to use besides what the program itself takes, such as 1GB.", RESOURCES),
     ]
     threads: Annotated[
         int | None, Option("Threads the engine may use.", RESOURCES, check=at_least(1))

@@ -49,8 +49,9 @@ class ModelRace:
         self.alive = np.arange(n_candidates)
         self._population, self._rule = population, rule
         # Wrong is only that the best of all rows is out. It goes out against whichever is the best
-        # so far: a share of delta for each of these, and for every look.
-        self._delta = rule.delta / (max(1, n_candidates) * max(1, looks))
+        # so far, by chance or by rows of a kind not seen: a share of delta for each of these
+        # candidates, looks and reasons, so that together they have no more than delta.
+        self._delta = rule.delta / (2 * max(1, n_candidates) * max(1, looks))
         self._losses = np.zeros((n_candidates, 0))
         self._worst, self._tau = 0.0, rule.tau
         # By how much each is worse than the best a row, and how that varies from row to row.

@@ -2,13 +2,15 @@
 
     python tests/benchmarks/race.py                            # all sets of ../shared/data
     python tests/benchmarks/race.py --sets covtype,m1.parquet:y --losses rmse,log_loss
-    python tests/benchmarks/race.py --eager                    # small sets race too, for the choice
+    python tests/benchmarks/race.py --at-most 65535 --plain    # those that do not race as a rule
 
 Each set is fitted by skdb with --race off and on, in this process, one after the other. Seconds
 are those of pass 3 (with the race) and of the whole fit, CPU seconds those of all cores, which a
 busy machine disturbs less. `saved` is the share of rows times k' that were not evaluated. Sets
-that are not there are skipped. Few rows do not race as a rule: with --eager the first part is a
-quarter of the rows, and further ones come where they are not worth their time.
+that are not there are skipped. Few rows do not race as a rule; here they are made to, for the
+choice, and marked with *: their first part is a quarter of the rows, and further ones come where
+they are not worth their time. A set with very many attributes is fitted with fewer parents and a
+sample of left-out rows, for these differ between the two by the race alone.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ import sqlbn
 from sqlbn.engines.limits import Limits
 
 DATA = SHARED / "data"
+# Sets that take hours with all rows and five parents.
+CUT = {"mnist": {"kmax": 1, "loocv_sample": 2000, "where": "rowid < 2000"}}
 
 
 @dataclass(frozen=True)
@@ -57,13 +61,12 @@ def sets_of(text: str | None) -> Iterator[tuple[Path, str]]:
             yield file, target
 
 
-def fitted(file: Path, target: str, kmax: int, loss: str, race: str, limits: Limits) -> Fitted:
+def fitted(file: Path, target: str, race: str, options: dict[str, Any]) -> Fitted:
     """One fit."""
     started, cpu = time.perf_counter(), time.process_time()
-    options: dict[str, Any] = {"kmax": kmax, "loss": loss, "limits": limits}
     with sqlbn.fit(str(file), target, "skdb", race=race, quiet=True, **options) as model:
         taken, cpu = time.perf_counter() - started, time.process_time() - cpu
-        meta = model.meta
+        meta, loss = model.meta, options["loss"]
         chosen = meta["selected_k"], meta["selected_attributes"]
         at = {
             (r["k"], r["n_attributes"]): r["value"]
@@ -74,15 +77,16 @@ def fitted(file: Path, target: str, kmax: int, loss: str, race: str, limits: Lim
         return Fitted(*chosen, at[chosen], meta["rows"], pass_3, taken, cpu, meta.get("race"))
 
 
-def compare(file: Path, target: str, kmax: int, loss: str, limits: Limits) -> bool:
+def compare(file: Path, target: str, options: dict[str, Any], mark: str) -> bool:
     """A line of one set; whether the choice is the same."""
-    off, on = (fitted(file, target, kmax, loss, race, limits) for race in ("off", "on"))
+    options = {**options, **CUT.get(file.stem, {})}
+    off, on = (fitted(file, target, race, options) for race in ("off", "on"))
     same = (off.k, off.n_attributes) == (on.k, on.n_attributes)
     race = on.race or {"parts": [], "models": 0, "left": 0, "rows_saved": 0}
     left = f"{race['left']} of {race['models']}" if on.race else "no race"
-    saved = race["rows_saved"] / (off.rows * (kmax + 1))
+    saved = race["rows_saved"] / (off.rows * (options["kmax"] + 1))
     print(
-        f"| {file.stem} | {loss} | {off.rows:,} | {off.k}, {off.n_attributes} | "
+        f"| {file.stem}{mark} | {options['loss']} | {off.rows:,} | {off.k}, {off.n_attributes} | "
         f"{'same' if same else f'OTHER: {on.k}, {on.n_attributes}, {on.loss - off.loss:+.2e}'} | "
         f"{left} | {sum(race['parts']):,} | {saved:.0%} | {off.pass_3:.1f} | {on.pass_3:.1f} | "
         f"{on.pass_3 / off.pass_3:.2f} | {off.seconds:.1f} | {on.seconds:.1f} | "
@@ -92,9 +96,14 @@ def compare(file: Path, target: str, kmax: int, loss: str, limits: Limits) -> bo
     return same
 
 
-def limits_of(rows: int, is_eager: bool) -> Limits:
+def is_few(rows: int) -> bool:
+    """Whether so many do not race as a rule."""
+    return rows < Limits.race_least_parts * Limits.race_rows
+
+
+def limits_of(rows: int, is_plain: bool) -> Limits:
     """As usual, or those by which so few rows race too."""
-    if not is_eager:
+    if is_plain or not is_few(rows):
         return Limits()
     first = max(1, rows // 4)
     eager = Limits(race_rows=first, race_dearer=0.0, race_cell=0.0, race_least_parts=2)
@@ -109,7 +118,7 @@ def main() -> None:
     parser.add_argument("--kmax", type=int, default=5)
     parser.add_argument("--at-least", type=int, default=0, help="rows")
     parser.add_argument("--at-most", type=int, default=10**9, help="rows")
-    parser.add_argument("--eager", action="store_true")
+    parser.add_argument("--plain", action="store_true", help="few rows do not race")
     options = parser.parse_args()
     print(
         "| set | loss | rows | k, attributes | with the race | left | rows of parts | saved | "
@@ -117,7 +126,12 @@ def main() -> None:
         "| --- " + "| --- " * 15 + "|"
     )
     same = [
-        compare(file, target, options.kmax, loss, limits_of(rows, options.eager))
+        compare(
+            file,
+            target,
+            {"kmax": options.kmax, "loss": loss, "limits": limits_of(rows, options.plain)},
+            "*" if is_few(rows) and not options.plain else "",
+        )
         for file, target in sets_of(options.sets)
         if options.at_least <= (rows := pq.read_metadata(file).num_rows) <= options.at_most
         for loss in options.losses.split(",")

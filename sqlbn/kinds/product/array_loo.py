@@ -101,10 +101,17 @@ def suits_arrays(encoded: Encoded) -> bool:
     return estimates <= encoded.limits.loo_array_estimates
 
 
-def needs_arrays(session: Session, encoded: Encoded, n_attributes: int) -> bool:
+def needs_arrays(
+    session: Session,
+    encoded: Encoded,
+    n_attributes: int,
+    families: Mapping[int, Sequence[int]],
+    counted: Encoded,
+) -> bool:
     """Whether rows are too few or classes too many for queries.
 
-    These have an expression for every class and attribute.
+    These have an expression for every class and attribute. Few rows that do not fit into memory,
+    with all that are counted, are asked for by queries all the same.
 
     The more rows, the less planning matters: both take some 6 ns an estimate, but queries 2 ms and
     more to plan a class and attribute (300 classes, 3 attributes: 8 s), and have all threads.
@@ -113,18 +120,32 @@ def needs_arrays(session: Session, encoded: Encoded, n_attributes: int) -> bool:
     least, most = session.limits.loo_lookups
     estimates = encoded.rows * encoded.cards[-1] * n_attributes
     is_small = estimates <= session.limits.loo_few_estimates
-    return is_small or asked > min(max(least, encoded.rows // 40), most)
+    if is_small and _array_bytes(session, counted, families) <= _array_room(session):
+        return True
+    return asked > min(max(least, encoded.rows // 40), most)
+
+
+def _array_bytes(
+    session: Session, encoded: Encoded, families: Mapping[int, Sequence[int]]
+) -> float:
+    """What the cells of all rows take."""
+    return encoded.rows * sum(map(len, families.values())) * session.limits.loo_array_cell_bytes
+
+
+def _array_room(session: Session) -> float:
+    """What they may take."""
+    return session.limits.loo_array_share * session.memory_bytes
 
 
 def check_memory(session: Session, encoded: Encoded, families: Mapping[int, Sequence[int]]) -> None:
     """An error where the cells of all rows would not fit into memory."""
-    needed = encoded.rows * sum(map(len, families.values())) * session.limits.loo_array_cell_bytes
-    if needed > session.limits.loo_array_share * session.memory_bytes:
+    needed, room = _array_bytes(session, encoded, families), _array_room(session)
+    if needed > room:
         raise OutOfMemoryError(
             f"leave-one-out of {encoded.rows:,} rows with {encoded.cards[-1]:,} classes takes "
-            f"{needed / 2**30:.1f} GB: use nb or kdb ({opt('learner')}), a smaller "
-            f"{opt('kmax')}, fewer rows "
-            f"({opt('where')}), or put rare classes together ({opt('query')})"
+            f"{needed / 1e6:,.0f} MB, and may take {room / 1e6:,.0f} MB: raise "
+            f"{opt('memory_limit')}, use nb or kdb ({opt('learner')}), a smaller {opt('kmax')}, "
+            f"fewer rows ({opt('where')}), or put rare classes together ({opt('query')})"
         )
 
 

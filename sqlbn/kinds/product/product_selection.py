@@ -114,8 +114,8 @@ def passes_of(
     ignored = AttributeValues.of(encoded, smoothing).ignored
     chains = find_chains(counts, smoothing, ignored)
     rules = order, class_counts, smoothing, losses
-    if needs_arrays(session, used, len(order)):
-        families = counts.families
+    families = counts.families
+    if needs_arrays(session, used, len(order), families, encoded):
         return ArrayLoo(session, encoded, families, *rules, rows, only_whole, chains)
     return LeaveOneOut(counts, *rules, used.relation, only_whole, chains)
 
