@@ -1,4 +1,4 @@
-"""Codes of rows in arrays, and blocks of counts made of them, with keys as narrow as they may be.
+"""Codes of few rows in arrays, and blocks of counts made of them, with keys as narrow as can be.
 
 Rows come in pieces from the engine: all of them are held where there is room, else every pass
 counts as many blocks as there is room for.
@@ -71,9 +71,14 @@ def _used(blocks: Sequence[Block]) -> list[int]:
 
 
 def suits_arrays(session: Session, encoded: Encoded, blocks: Sequence[Block]) -> bool:
-    """Whether arrays count dense blocks sooner than a query each, within a share of the memory."""
+    """Whether arrays count dense blocks of few rows sooner than a query each, within a share of
+    the memory.
+
+    Many rows are always counted by the engine's GROUP BY: that is what sqlbn is, for data that no
+    array holds, and every statement of it can be read and run.
+    """
     limits, room = encoded.limits, _room(session)
-    if not session.row_engine.is_local or not blocks:
+    if not session.row_engine.is_local or not blocks or encoded.rows > limits.array_rows:
         return False
     if max(8 * block.cells for block in blocks) > room:
         return False
