@@ -331,12 +331,15 @@ class ArrayLoo:
             self._cells[position, depth] = Cells(_short(numbers), _short(parents), *counts)
         return self._cells[position, depth]
 
-    def _counts(self, cells: Array) -> ClassCounts:
+    def _counts(self, cells: Array) -> ClassCounts | WholeCounts:
         n, c = self._counted.stop, self._n_classes
-        keys, _, places = present_keys(cells[:n] * c + self._y[:n])
         weights = None if self._w is None else self._w[:n]
-        counts = np.bincount(places, weights, minlength=len(keys)).astype(float)
         n_cells = int(cells.max(initial=-1)) + 1
+        if n_cells * c <= 2 * n:  # as small as what there is of each class, and looked up sooner
+            whole = np.bincount(cells[:n] * c + self._y[:n], weights, n_cells * c).astype(float)
+            return WholeCounts(whole.reshape(n_cells, c))
+        keys, _, places = present_keys(cells[:n] * c + self._y[:n])
+        counts = np.bincount(places, weights, minlength=len(keys)).astype(float)
         starts = np.append(0, np.cumsum(np.bincount(keys // c, minlength=n_cells)))
         return ClassCounts(starts, _short(keys % c), counts, c)
 
@@ -362,13 +365,25 @@ class ClassCounts:
 
 
 @dataclass(frozen=True)
+class WholeCounts:
+    """The same as a table of all cells and classes."""
+
+    counts: Array
+
+    def of(self, cells: Array) -> Array:
+        """Some cells, a column a class."""
+        found: Array = self.counts[cells]
+        return found
+
+
+@dataclass(frozen=True)
 class Cells:
     """For every row its cell, and that of its parents' values; the classes in all cells."""
 
     numbers: Array
     parents: Array
-    counts: ClassCounts
-    around: ClassCounts
+    counts: ClassCounts | WholeCounts
+    around: ClassCounts | WholeCounts
 
 
 @dataclass(frozen=True)

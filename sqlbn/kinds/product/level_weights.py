@@ -361,9 +361,10 @@ class _Likelihood:
         """The second derivative of each by itself."""
         second = np.full(len(theta), self._pull)
         for logs, p, _, w, _ in self._looks(theta, self._blocks):
-            logs, by_row = logs.astype(float), np.ascontiguousarray(p.T)
-            means = np.einsum("fnc,nc->fn", logs, by_row)
-            squares = np.einsum("fnc,fnc,nc->fn", logs, logs, by_row)
+            by_row = np.ascontiguousarray(p.T, np.float32)
+            weighted = logs * by_row
+            means = np.einsum("fnc->fn", weighted)
+            squares = np.einsum("fnc,fnc->fn", weighted, logs)
             second[: len(logs)] += np.einsum("fn,n->f", squares - means**2, w)
             second[len(logs) :] += ((p - p**2) * w).sum(axis=1)[1:]
         return second

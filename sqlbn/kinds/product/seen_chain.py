@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sqlbn.counts.families import FamilyCounts
-from sqlbn.engines.limits import Limits
+from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.threads import ahead
 from sqlbn.kinds.estimates import Chain, MEstimate, Smoothing, mixed
 from sqlbn.kinds.row_sums import dot
@@ -290,7 +290,11 @@ def best_strength(n: Array, t: Array, above: Array) -> float:
     def slope(s: float) -> float:
         return dot(n, above / (left + s * above) - 1.0 / (around + s))
 
-    values = [dot(n, np.log((left + s * above) / (around + s))) for s in tried]
+    # Of few cells all at once: most of the time would go to calls.
+    values = list[float]()
+    for some in in_blocks(tried, max(1, Limits.strength_block // len(n))):
+        s = np.array(some)[:, None]
+        values += np.einsum("sn,n->s", np.log((left + s * above) / (around + s)), n).tolist()
     best = int(np.argmax(np.round(values, 6)))
     low, high = tried[max(best - 1, 0)], tried[min(best + 1, len(tried) - 1)]
     down, up = slope(low), slope(high)
