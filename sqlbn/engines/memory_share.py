@@ -46,15 +46,14 @@ class MemoryShare:
             if abs(wanted - self._given) >= self._step or wanted == self._limit != self._given:
                 # It may hold more than that for good: then it keeps what it had.
                 with suppress(duckdb.OutOfMemoryException):
-                    connection.execute(f"SET memory_limit = '{wanted} bytes'")
+                    connection.execute(f"SET memory_limit = '{wanted} bytes'").fetchall()
                     self._given = wanted
 
 
 def _engine_bytes(connection: duckdb.DuckDBPyConnection) -> int:
     """What the engine counts as its own."""
     found = connection.execute("SELECT sum(memory_usage_bytes)::BIGINT FROM duckdb_memory()")
-    row = found.fetchone()
-    return int(row[0] or 0) if row is not None else 0
+    return int(found.fetchall()[0][0] or 0)
 
 
 def resident_bytes() -> int | None:

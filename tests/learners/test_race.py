@@ -264,6 +264,15 @@ def test_few_rows_do_not_race(clear: pa.Table, capsys: pytest.CaptureFixture[str
     assert "race" not in capsys.readouterr().err
 
 
+def test_a_tau_that_changes_nothing_says_so(
+    clear: pa.Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for estimates, said in ((0, "no race of fewer than 65,536 rows"), (10**9, "no race in arrays")):
+        limits = Limits(loo_few_estimates=estimates)
+        sqlbn.fit(clear, TARGET, "skdb", kmax=1, tau=0.1, limits=limits, quiet=False).close()
+        assert f"{said}: tau changes nothing" in capsys.readouterr().err
+
+
 def test_a_bound_that_never_decides(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing tells anything: one part is looked at, and no more."""
     rng = np.random.default_rng(2)

@@ -56,6 +56,8 @@ def nested_losses(
         wanted: Mapping[int, Sequence[int]] = dict.fromkeys(ks, range(len(order) + 1))
         if isinstance(passes, ArrayLoo):
             _warn_of_time(rows, ks)
+            if rule is not None and rule.tau and not is_trial:
+                progress.note(f"no race in arrays: {opt('tau')} changes nothing")
         elif rule is not None and not is_trial:
             rules = Rules(counts, order, class_counts, smoothing, losses, passes.chains)
             raced = _raced(rules, rows, selection, rule, progress, kind)
@@ -88,7 +90,7 @@ def _raced(
     kind: str,
 ) -> Raced | None:
     """What a race leaves; None where there is none."""
-    why_not = cannot_race(selection, rows, rules.counts)
+    why_not = cannot_race(selection, rows, rules.counts, rule)
     if why_not is not None:
         if why_not:
             progress.note(why_not)

@@ -23,6 +23,7 @@ from sqlbn.encoding.encoded import random_part
 from sqlbn.engines.relations import Encoded
 from sqlbn.engines.sql import select_sql
 from sqlbn.engines.threads import ahead
+from sqlbn.errors import opt
 from sqlbn.kinds.estimates import Chain, Smoothing
 from sqlbn.kinds.kind import Selection
 from sqlbn.kinds.losses import MOST, Loss, finished
@@ -122,14 +123,18 @@ def all_races(races: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"parts": parts, **{name: sum(race[name] for race in races) for name in numbers}}
 
 
-def cannot_race(selection: Selection, rows: Encoded, counts: FamilyCounts) -> str | None:
+def cannot_race(
+    selection: Selection, rows: Encoded, counts: FamilyCounts, rule: RaceRule
+) -> str | None:
     """Why nested models do not race, for people; '' where there is nothing to say, None: they do.
 
-    Few rows are evaluated as fast as they race.
+    Few rows are evaluated as fast as they race, which matters to nobody who did not ask for more.
     """
     limits = counts.limits
-    if rows.rows < limits.race_least_parts * limits.race_rows:
-        return ""
+    least = limits.race_least_parts * limits.race_rows
+    if rows.rows < least:
+        few = f"no race of fewer than {least:,} rows: {opt('tau')} changes nothing"
+        return few if rule.tau else ""
     if selection.loss not in MOST:
         return f"no race: {selection.loss} is no mean of rows; all models are evaluated on all rows"
     if not counts.workspace.session.row_engine.numbers_rows and rows.number is None:
