@@ -33,11 +33,13 @@ class Limits:
     persist_share: float = 0.4
     # With a memory limit the engine has what the rest of the process leaves of it, but this share
     # and so many bytes at least; it is looked at again when the process has changed by so much of
-    # the limit. Libraries that are loaded, and pages of them that are first touched, while a fit
-    # runs are no arrays: 105 MB at the start, 180 with a fit of iris.
+    # the limit, and after so many seconds, in about 2 ms (freed arrays do not show: covtype had 500
+    # MB of them all through a fit). Libraries that are loaded, and pages of them that are first
+    # touched, while a fit runs are no arrays: 105 MB at the start, 180 with a fit of iris.
     engine_share: float = 0.5
     engine_least_bytes: int = 50_000_000
     memory_step_share: float = 0.03
+    memory_look_seconds: float = 0.25
     process_growth_bytes: int = 75_000_000
     # Somewhat more threads than cores help where rows come from afar; thousands only wait for each
     # other.

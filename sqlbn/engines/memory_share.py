@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -31,13 +32,20 @@ class MemoryShare:
         self._fixed = (resident_bytes() or 0) + limits.process_growth_bytes
         self._step = int(limits.memory_step_share * limit)
         self._seen, self._guard = resident_bytes(), threading.Lock()
+        self._looked = time.monotonic()
 
     def settle(self, connection: duckdb.DuckDBPyConnection) -> None:
-        """Give the engine what is left, if the process has changed since it was last looked at."""
-        now = resident_bytes()
-        if now is None or self._seen is None or abs(now - self._seen) < self._step:
+        """Give the engine what is left, if that may have changed since it was last looked at.
+
+        What has been freed and not given back does not show in the size of the process.
+        """
+        now, is_due = resident_bytes(), self._is_due()
+        if now is None or self._seen is None:
+            return
+        if abs(now - self._seen) < self._step and not (is_due and now > self._fixed):
             return
         with self._guard:
+            self._looked = time.monotonic()
             free_unused()
             self._seen = resident_bytes() or now
             arrays = self._seen - self._fixed - _engine_bytes(connection)
@@ -48,6 +56,9 @@ class MemoryShare:
                 with suppress(duckdb.OutOfMemoryException):
                     connection.execute(f"SET memory_limit = '{wanted} bytes'").fetchall()
                     self._given = wanted
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._looked > self._limits.memory_look_seconds
 
 
 def _engine_bytes(connection: duckdb.DuckDBPyConnection) -> int:
