@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import resource
 import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 TOP = Path(__file__).resolve().parents[2]
 SHARED = TOP.parent / "shared"
 YARDSTICK = SHARED / "yardstick"
+PROGRAM = Path(sys.executable).with_name("sqlbn")
+
+
+@cache
+def environment() -> dict[str, str]:
+    """That of the processes: with bytecode, as what is installed has it, in a folder of its own."""
+    folder = tempfile.mkdtemp(prefix="sqlbn-bytecode-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPYCACHEPREFIX": folder}
 
 
 @dataclass
@@ -35,12 +49,13 @@ class Run:
 def run(*command: str | Path) -> Run:
     """Run a command to its end; peak memory is its own, not that of earlier children."""
     reader, writer = os.pipe()
+    around = environment()
     started = time.perf_counter()
     pid = os.fork()
     if pid == 0:
         os.close(reader)
         done = subprocess.run(
-            [str(c) for c in command], stdout=subprocess.PIPE, text=True, check=False
+            [str(c) for c in command], stdout=subprocess.PIPE, text=True, check=False, env=around
         )
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
         with os.fdopen(writer, "w") as pipe:
@@ -57,8 +72,7 @@ def run(*command: str | Path) -> Run:
 
 def sqlbn(line: str) -> Run:
     """Run a command line of the program that is being measured, with two threads."""
-    program = Path(sys.executable).with_name("sqlbn")
-    return run(program, *shlex.split(line), "--quiet", "--threads", "2")
+    return run(PROGRAM, *shlex.split(line), "--quiet", "--threads", "2")
 
 
 def make_data(

@@ -13,11 +13,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-from measure import TOP, YARDSTICK, Run, Table, make_data, run, sqlbn
+from measure import PROGRAM, TOP, YARDSTICK, Run, Table, make_data, run, sqlbn
 
 COPY = (
     "import duckdb, sys; duckdb.execute('SET threads = 2'); "
     "duckdb.execute(f\"COPY (SELECT *, 1 AS one FROM '{sys.argv[1]}') TO '{sys.argv[2]}'\")"
+)
+
+FIRST_ROWS = (
+    "import duckdb, sys; "
+    "duckdb.execute(f\"COPY (FROM '{sys.argv[1]}' LIMIT 1000) TO '{sys.argv[2]}'\")"
 )
 
 
@@ -55,15 +60,21 @@ def counting(table: Table, data: Path, store: Path, repeats: int) -> None:
 
 
 def scoring(table: Table, data: Path, store: Path, repeats: int) -> None:
-    """Naive Bayes predictions to Parquet against a bare copy of the same columns."""
-    sqlbn(fit_line(data, store, "--learner nb --name nb"))
+    """Predictions of naive Bayes and KDB to Parquet against a bare copy of the same columns."""
+    learners = {"nb": "nb", "kdb3": "kdb --k 3"}
+    for name, learner in learners.items():
+        sqlbn(fit_line(data, store, f"--learner {learner} --name {name}"))
     out = store.with_name("scored.parquet")
-    copies, scores = [], []
+    copies: list[Run] = []
+    scores: dict[str, list[Run]] = {name: [] for name in learners}
     for _ in range(repeats):
         copies.append(run(sys.executable, "-c", COPY, data, out))
-        scores.append(sqlbn(f"predict nb {data} --store {store} --out {out}"))
-    ours, theirs = fastest(scores).seconds, fastest(copies).seconds
-    table.row("predict nb to Parquet / plain copy, processes (s)", ours, theirs, 3.0)
+        for name, found in scores.items():
+            found.append(sqlbn(f"predict {name} {data} --store {store} --out {out}"))
+    theirs = fastest(copies).seconds
+    for name, found in scores.items():
+        what = f"predict {name} to Parquet / plain copy, processes (s)"
+        table.row(what, fastest(found).seconds, theirs, 1.5)
 
 
 def averaging(table: Table, data: Path, store: Path, repeats: int) -> None:
@@ -97,7 +108,7 @@ def averaging(table: Table, data: Path, store: Path, repeats: int) -> None:
         nb.append(sqlbn(f"predict nb {data} --store {store} --out {out}"))
         averaged.append(sqlbn(f"predict a1de {data} --store {store} --out {out}"))
     ours, theirs = fastest(averaged).seconds, fastest(nb).seconds
-    table.row("predict a1de / predict nb, processes (s)", ours, theirs, 60.0)
+    table.row("predict a1de / predict nb, processes (s)", ours, theirs, 8.0)
 
 
 def large(table: Table, small: Path, folder: Path, store: Path) -> None:
@@ -111,12 +122,21 @@ def large(table: Table, small: Path, folder: Path, store: Path) -> None:
 
 
 def startup(table: Table, store: Path) -> None:
-    """What a newcomer waits for."""
+    """What a newcomer waits for, and what every command takes besides its work."""
     imports = fastest([run(sys.executable, "-c", "import sqlbn") for _ in range(5)])
     table.row("import sqlbn (s)", imports.seconds, None, 0.4)
+    version = fastest([run(PROGRAM, "--version") for _ in range(5)])
+    table.row("sqlbn --version (s)", version.seconds, None, 0.3)
     line = f"fit {TOP}/examples/adult.parquet --target class --store {store} --replace"
     fit = fastest([sqlbn(line) for _ in range(3)])
     table.row("sqlbn fit on the example (s)", fit.seconds, None, 3.0)
+    skdb = fastest([sqlbn(f"{line} --learner skdb --name skdb") for _ in range(3)])
+    table.row("the same with --learner skdb (s)", skdb.seconds, None, 1.5)
+    rows = store.with_name("rows.parquet")
+    run(sys.executable, "-c", FIRST_ROWS, TOP / "examples" / "adult.parquet", rows)
+    again = f"update skdb {rows} --store {store} --again"
+    update = fastest([sqlbn(again) for _ in range(5)])
+    table.row("sqlbn update of that model by 1,000 rows (s)", update.seconds, None, 0.5)
 
 
 def main() -> None:
