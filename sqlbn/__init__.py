@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from sqlbn import networks
+    from sqlbn.api.bench_calls import Bench, bench
     from sqlbn.api.describe_calls import drop, models, prepare, rank
     from sqlbn.api.evaluate_calls import curve, evaluate, stream
     from sqlbn.api.export_calls import export
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 # Imported on first use: `import sqlbn` stays fast for those who only want its version. What is not
 # listed is a learner.
 _HOMES = {
+    "sqlbn.api.bench_calls": ("Bench", "bench"),
     "sqlbn.api.describe_calls": ("drop", "models", "prepare", "rank"),
     "sqlbn.api.evaluate_calls": ("curve", "evaluate", "stream"),
     "sqlbn.api.export_calls": ("export",),
@@ -60,6 +62,7 @@ _HOMES = {
 
 __all__ = [
     "Ande",
+    "Bench",
     "Collection",
     "Eskdb",
     "Evaluation",
@@ -85,6 +88,7 @@ __all__ = [
     "Vfbn1",
     "Vfbn2",
     "__version__",
+    "bench",
     "curve",
     "drop",
     "evaluate",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -21,7 +22,7 @@ from sqlbn.data.opening import is_nothing
 from sqlbn.errors import OptionError, SqlbnWarning, opt
 from sqlbn.evaluation.auto_encoding import learn
 from sqlbn.evaluation.cross_validation import Point, cross_validate, learning_curves
-from sqlbn.evaluation.held_out import evaluate_source, require_known_classes
+from sqlbn.evaluation.held_out import SingleRows, evaluate_source, require_known_classes
 from sqlbn.evaluation.metrics import (
     Evaluation,
     asked_class,
@@ -52,20 +53,23 @@ def evaluate(
     *,
     test: Any = None,
     folds: int | None = None,
+    repeats: int = 1,
+    out: str | Path | None = None,
     positive: object = None,
     quiet: bool = True,
     progress: Progress | None = None,
     **options: Unpack[FitKeywords],
 ) -> Evaluation:
     """Losses of a learner on rows it has not seen: on `test` data, or by `folds`-fold
-    cross-validation (10 where neither is given).
+    cross-validation (10 where neither is given), `repeats` times.
 
     Labels may come apart: `evaluate(X, y, test=(X2, y2))`.
     Codebooks are learned from the training part only. Folds are stratified and depend on the seed
     and the data, not on the learner. `auc` and `aoprc` over folds are the mean of the folds that
     have them, by the weight of their rows; the other losses are those of all rows. These two and
     `mcc` are about the class `positive`, of two classes the rarer one where none is given; of more
-    it is that class against the rest, or the mean over all.
+    it is that class against the rest, or the mean over all. Every row goes to the file `out`
+    (.parquet, .csv): repeat, fold, the row's place in the data, class, prediction, P(class).
 
     >>> import pyarrow as pa
     >>> hands = pa.table({"suit": ["h", "s"] * 20, "wins": ["yes", "no"] * 20})
@@ -78,6 +82,8 @@ def evaluate(
         learner,
         test=test,
         folds=folds,
+        repeats=repeats,
+        out=out,
         positive=positive,
         quiet=quiet,
         progress=progress,
@@ -92,6 +98,8 @@ def evaluate_parts(
     *,
     test: Any = None,
     folds: int | None = None,
+    repeats: int = 1,
+    out: str | Path | None = None,
     positive: object = None,
     quiet: bool = True,
     progress: Progress | None = None,
@@ -100,6 +108,10 @@ def evaluate_parts(
     """What `evaluate` returns, and the same for every fold."""
     if test is not None and folds is not None:
         raise OptionError(f"give {opt('test')} files or {opt('folds')}, not both")
+    if test is not None and repeats != 1:
+        raise OptionError(f"{opt('repeats')} requires {opt('folds')}, not {opt('test')}")
+    if repeats < 1:
+        raise OptionError("give at least 1", repeats=repeats)
     labelled, (data, target) = not isinstance(target, str), with_target(data, target)
     if labelled and isinstance(test, tuple) and len(test) == 2:
         test, named = with_target(*test)
@@ -116,17 +128,32 @@ def evaluate_parts(
                 f"test rows would not come from it: use {opt('folds')}, or write both parts to "
                 "files"
             )
-        asked = asked_class(positive)
+        asked, rows = asked_class(positive), SingleRows.to(session, out)
         if chosen.long:
+            for option, given in (("repeats", repeats != 1), ("out", rows is not None)):
+                if given:
+                    raise OptionError(f"{opt('long')} does not go with {opt(option)}: leave it out")
             return _evaluate_long(session, data, test, folds, chosen, progress, asked)
         source = open_for_fit(session, data, chosen)
         if test is None:
             number = 10 if folds is None else folds
-            return cross_validate(session, source, chosen, number, progress, asked)
+            result, parts = cross_validate(
+                session,
+                source,
+                chosen,
+                number,
+                progress,
+                asked,
+                repeats,
+                rows.add if rows is not None else None,
+            )
+            if rows is not None:
+                rows.write()
+            return result, parts
         # Opened before the work: a wrong path should not cost a fit.
         trained = {name: Trained(kind) for name, kind in source.columns.items()}
         tested = open_for_fit(session, test, chosen, trained=trained)
-        result = _tested(session, source, tested, chosen, progress, asked)
+        result = _tested(session, source, tested, chosen, progress, asked, rows)
         return result, [result]
 
 
@@ -162,6 +189,7 @@ def _tested(
     chosen: FitOptions,
     progress: Progress,
     asked: str | None,
+    rows: SingleRows | None,
 ) -> Evaluation:
     """The losses on other rows."""
     if asked is not None:  # before the fit
@@ -170,8 +198,11 @@ def _tested(
     fitted = sum(progress.seconds.values())
     with progress.stage("evaluate", "scoring the test rows"):
         found = positive_class(asked, spec.class_names, spec.class_counts)
-        result = evaluate_source(workspace, spec, tested, chosen.weight, positive=found)
+        keep = partial(rows.add, 0, 0) if rows is not None else None
+        result = evaluate_source(workspace, spec, tested, chosen.weight, positive=found, keep=keep)
         require_known_classes(result, spec.target.name)
+        if rows is not None:
+            rows.write()
     result.seconds["fit"] = fitted
     return result
 

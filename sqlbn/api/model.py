@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,7 +17,7 @@ from sqlbn.engines.output_files import is_same, print_csv, print_json_lines
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import OptionError, StoreError, opt
-from sqlbn.evaluation.held_out import evaluate_source, require_known_classes
+from sqlbn.evaluation.held_out import SingleRows, evaluate_source, require_known_classes
 from sqlbn.evaluation.metrics import Evaluation, asked_class, positive_class
 from sqlbn.evaluation.prediction_query import in_places, ordering, scorable, scoring_statement
 from sqlbn.kinds.compiler import probabilities_sql
@@ -313,20 +314,25 @@ class Model:
         weight: str | None = None,
         ranking: bool = True,
         positive: object = None,
+        out: str | Path | None = None,
         **rows: Unpack[RowKeywords],
     ) -> Evaluation:
         """Losses on rows whose class is known; without `ranking` no `auc` and no `aoprc`.
 
         These two and `mcc` are about the class `positive`; without it, of two classes about the one
-        that had fewer rows in training, of more about all. `rows`: `table`, `query`, `where`,
-        `encoding`, `trust_sql`.
+        that had fewer rows in training, of more about all. Every row goes to the file `out`, as in
+        `sqlbn.evaluate`. `rows`: `table`, `query`, `where`, `encoding`, `trust_sql`.
         """
         self._spec.require_class()
         source = open_source(self._session, data, **_rows(rows), trained=self._spec.trained())
         spec = self._spec
         chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
-        result = evaluate_source(self._workspace, spec, source, weight, ranking, chosen)
+        single = SingleRows.to(self._session, out)
+        keep = partial(single.add, 0, 0) if single is not None else None
+        result = evaluate_source(self._workspace, spec, source, weight, ranking, chosen, keep)
         require_known_classes(result, self.target)
+        if single is not None:
+            single.write()
         return result
 
     def update(

@@ -11,7 +11,13 @@ from sqlbn.engines.output_files import (
 )
 from sqlbn.engines.sql import identifier, literal
 from sqlbn.evaluation.cross_validation import points_table
-from sqlbn.evaluation.metrics import OF_POSITIVE, RANKINGS, Evaluation, check_measure
+from sqlbn.evaluation.metrics import (
+    OF_POSITIVE,
+    RANKINGS,
+    Evaluation,
+    check_measure,
+    deviation,
+)
 from sqlbn.networks.following import FollowedBlock
 from sqlbn.networks.stored_networks import read_network
 from sqlbn.report.plots import (
@@ -43,6 +49,7 @@ __all__ = [
     "check_rows_file",
     "check_table_file",
     "check_there",
+    "deviation",
     "identifier",
     "is_folder",
     "literal",

@@ -32,6 +32,7 @@ _MODULES = {
     "fit_commands": ("fit", "demo"),
     "predict_command": ("predict",),
     "update_commands": ("update", "forget", "merge"),
+    "bench_command": ("bench",),
     "evaluate_commands": ("evaluate", "curve", "stream"),
     "describe_commands": ("models", "show", "drop"),
     "column_commands": ("prepare", "rank"),

@@ -15,8 +15,8 @@ from sqlbn.errors import OptionError
 
 # In the order in which a newcomer would read them.
 TOPICS = (
-    "learners", "data", "long", "encoding", "evaluation", "networks", "updates", "store", "spark",
-    "export", "python", "sql", "options", "errors",
+    "learners", "data", "long", "encoding", "evaluation", "bench", "networks", "updates", "store",
+    "spark", "export", "python", "sql", "options", "errors",
 )  # fmt: skip
 # Columns of a terminal that tables take; the pages' prose is as wide.
 WIDTH = 80

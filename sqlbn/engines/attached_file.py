@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from sqlbn.engines.session import Session
-from sqlbn.engines.sql import identifier, literal, qualified
+from sqlbn.engines.sql import identifier, literal, literals, qualified
 from sqlbn.errors import SqlbnError
 
 # The oldest file format that DuckDB 2.0 writes: any duckdb program from 1.1 opens the tables
@@ -122,3 +122,17 @@ class AttachedFile:
     def create_view(self, schema: str, view: str, query: str) -> None:
         """A new view."""
         self.session.execute(f"CREATE VIEW {self.name(schema, view)} AS {query}")
+
+    def insert(self, schema: str, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """More rows of a table."""
+        if rows:
+            values = ", ".join(f"({literals(row)})" for row in rows)
+            self.session.execute(f"INSERT INTO {self.name(schema, table)} VALUES {values}")
+
+    def insert_query(self, schema: str, table: str, query: str) -> None:
+        """The rows of a query, added to a table."""
+        self.session.execute(f"INSERT INTO {self.name(schema, table)} {query}")
+
+    def delete(self, schema: str, table: str, where: str) -> None:
+        """Take rows out of a table."""
+        self.session.execute(f"DELETE FROM {self.name(schema, table)} WHERE {where}")

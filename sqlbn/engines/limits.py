@@ -435,6 +435,9 @@ class Limits:
 
     # -- evaluation, networks, export --------------------------------------------------------
 
+    # Rows of every data set of a quick bench.
+    bench_quick_rows: int = 1000
+
     # Automatic encoding tries all candidates on one of so many parts of the rows, and on halves of
     # it: five of them then cost less than one fit of all rows. Parts have at least `trial_rows`,
     # where the order of encodings is no longer that of the noise; all rows are tried where they are

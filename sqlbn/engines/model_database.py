@@ -261,6 +261,15 @@ class ModelDatabase:
         """Forget what `register` made visible."""
         self.connection.unregister(name)
 
+    @contextmanager
+    def registered(self, data: object) -> Iterator[str]:
+        """The name of an Arrow table for as long as it is needed."""
+        name = self.register(data)
+        try:
+            yield name
+        finally:
+            self.unregister(name)
+
     def create_table(self, name: str, columns: dict[str, Any]) -> None:
         """Make a table from Arrow or numpy columns; `name` is already quoted."""
         view = self.register_columns(columns)

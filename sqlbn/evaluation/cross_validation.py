@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlbn.data import Source
@@ -17,7 +18,13 @@ from sqlbn.engines.sql import RESERVED, identifier, render, select_sql
 from sqlbn.errors import OptionError, opt
 from sqlbn.evaluation.auto_encoding import learn
 from sqlbn.evaluation.held_out import evaluate_source
-from sqlbn.evaluation.metrics import Evaluation, pooled, positive_of_rows, without_nan
+from sqlbn.evaluation.metrics import (
+    Evaluation,
+    deviation,
+    pooled,
+    positive_of_rows,
+    without_nan,
+)
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.learners.registry import learner_names, takes
 
@@ -89,13 +96,17 @@ def fit_and_evaluate(
     title: str,
     ranking: bool = True,
     positive: str | None = None,
+    keep: Callable[[str], None] | None = None,
 ) -> Evaluation:
-    """Losses on the test rows of a model of the training rows; the model is thrown away."""
+    """Losses on the test rows of a model of the training rows; the model is thrown away.
+
+    `keep` as in `evaluate_source`.
+    """
     started = time.perf_counter()
     workspace, spec = learn(session, training, options, Progress())
     fitted = time.perf_counter() - started
     with progress.stage("evaluate", f"{title}: fitted in {fitted:.1f} s, testing"):
-        result = evaluate_source(workspace, spec, test, options.weight, ranking, positive)
+        result = evaluate_source(workspace, spec, test, options.weight, ranking, positive, keep)
     result.seconds["fit"] = fitted
     workspace.drop()
     return result
@@ -108,31 +119,44 @@ def cross_validate(
     folds: int,
     progress: Progress,
     asked: str | None = None,
+    repeats: int = 1,
+    keep: Callable[[int, int, str], None] | None = None,
 ) -> tuple[Evaluation, list[Evaluation]]:
-    """All rows predicted once, by a model that has not seen their fold; pooled, and by fold."""
+    """All rows predicted once a repeat, by a model that has not seen their fold.
+
+    Pooled, and by repeat and fold. `keep` gets the query for the rows of each: their key in the
+    source, class, prediction, P(class).
+    """
     if folds < 2:
         raise OptionError("give at least 2", folds=folds)
-    with progress.stage("folds", f"dealing rows to {folds} folds"):
-        dealt, _ = deal(session, source, options, session.settings.seed, stratified=True)
-        positive = positive_of_rows(session, dealt, options, asked)
-    rows = int(session.row_engine.row(dealt.select("count(*)"))[0])
-    if folds > rows:
-        raise OptionError(
-            f"{source.label} has {rows:,} rows; give at most as many folds", folds=folds
-        )
-    options = options.of_used_columns()
-    parts = [
-        fit_and_evaluate(
-            session,
-            dealt.filtered(f"{PLACE} % {folds} <> {fold}"),
-            dealt.filtered(f"{PLACE} % {folds} = {fold}"),
-            options,
-            progress,
-            f"fold {fold + 1} of {folds}",
-            positive=positive,
-        )
-        for fold in range(folds)
-    ]
+    reduced, parts = options.of_used_columns(), list[Evaluation]()
+    for repeat in range(repeats):
+        with progress.stage("folds", f"dealing rows to {folds} folds"):
+            seed = session.settings.seed + repeat
+            dealt, kept = deal(session, source, options, seed, stratified=True)
+            if repeat == 0:
+                positive = positive_of_rows(session, dealt, options, asked)
+        if repeat == 0:
+            rows = int(session.row_engine.row(dealt.select("count(*)"))[0])
+            if folds > rows:
+                raise OptionError(
+                    f"{source.label} has {rows:,} rows; give at most as many folds", folds=folds
+                )
+        for fold in range(folds):
+            title = f"fold {fold + 1} of {folds}"
+            parts.append(
+                fit_and_evaluate(
+                    session,
+                    dealt.filtered(f"{PLACE} % {folds} <> {fold}"),
+                    dealt.filtered(f"{PLACE} % {folds} = {fold}"),
+                    reduced,
+                    progress,
+                    f"repeat {repeat + 1} of {repeats}, {title}" if repeats > 1 else title,
+                    positive=positive,
+                    keep=partial(keep, repeat, fold) if keep is not None else None,
+                )
+            )
+        session.row_engine.unpersist(kept)
     return pooled(parts), parts
 
 
@@ -156,11 +180,7 @@ class Point:
 
     def deviation(self, loss: str) -> float:
         """The standard deviation over the repeats; 0 for a single one."""
-        known = self.known(loss)
-        if len(known) < 2:
-            return 0.0
-        mean = self.mean(loss)
-        return math.sqrt(math.fsum((x - mean) ** 2 for x in known) / (len(known) - 1))
+        return deviation(self.known(loss))
 
     def to_dict(self) -> dict[str, Any]:
         """For programs."""

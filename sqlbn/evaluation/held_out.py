@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 from sqlbn.data import Source
 from sqlbn.data.sampling import staged
-from sqlbn.encoding.codebook import Codebook, is_never_boolean
+from sqlbn.encoding.codebook import Codebook, column_sql, is_never_boolean
 from sqlbn.encoding.profile import check_weights
 from sqlbn.engines import Session
+from sqlbn.engines.dialects import Dialect
+from sqlbn.engines.limits import added
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.relations import ROW
-from sqlbn.engines.sql import RESERVED, select_sql
+from sqlbn.engines.row_engine import Persisted
+from sqlbn.engines.sql import NAMES, RESERVED, literal, render, select_sql
 from sqlbn.engines.value_types import check_same_values
 from sqlbn.engines.workspace import Workspace
-from sqlbn.errors import ColumnError, SqlbnWarning, opt
+from sqlbn.errors import ColumnError, OptionError, SqlbnWarning, opt
 from sqlbn.evaluation.metrics import (
     Evaluation,
     RankingSums,
@@ -32,6 +37,7 @@ from sqlbn.kinds.compiler import (
     losses_sql,
     truth_items,
 )
+from sqlbn.kinds.losses import TIE
 from sqlbn.kinds.product.product_query import is_large, scored_in_steps
 from sqlbn.store.spec import ModelSpec
 
@@ -43,10 +49,13 @@ def evaluate_source(
     weight: str | None,
     ranking: bool = True,
     positive: str | None = None,
+    keep: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """Losses of the model in a workspace on a source; without `ranking` no AUC and no aoPRC.
 
-    Figures of a `positive` class that the model does not know are NaN.
+    Figures of a `positive` class that the model does not know are NaN. `keep` is called with a
+    query for the rows one by one, while it can be run: `row`, `class`, `predicted`, `p_true`; the
+    row is told by the row key of the source.
     """
     source.column(spec.target.name, "the target")
     check_input(spec, source, outputs=False)
@@ -59,11 +68,13 @@ def evaluate_source(
     dialect = workspace.session.row_engine.dialect
     scorer = spec.scorer(workspace.prefix, source.columns, dialect=dialect)
     with (
-        _labelled_scores(workspace.session, scorer, source, weight_sql) as labelled,
+        _labelled_scores(
+            workspace.session, scorer, source, weight_sql, numbered=keep is not None
+        ) as labelled,
         workspace.session.row_engine.joins_as_written(),
     ):
         return losses_of(
-            workspace.session, spec.class_names, labelled, weight_unit, ranking, positive
+            workspace.session, spec.class_names, labelled, weight_unit, ranking, positive, keep
         )
 
 
@@ -79,14 +90,19 @@ def require_known_classes(result: Evaluation, target: str) -> None:
 
 @contextmanager
 def _labelled_scores(
-    session: Session, scorer: Scorer, source: Source, weight: str | None
+    session: Session, scorer: Scorer, source: Source, weight: str | None, numbered: bool
 ) -> Iterator[str]:
-    """A query for the rows with their classes, weights and scores."""
+    """A query for the rows with their classes, weights and scores; `numbered` by the row key."""
+    if numbered:  # not by another place, which a deal to folds has
+        source = replace(source, place=None)
     with scorer.scoring.prepared(session, scorer, source, Progress()) as ready:
         if session.row_engine.keeps_order and is_large(ready, session.limits):
             items = truth_items(ready, weight)
             with scored_in_steps(session, ready, source, items) as scored:
-                yield _without_numbers(scored)
+                yield scored if numbered else _without_numbers(scored)
+        elif numbered:
+            rows = source.in_places(source.columns)
+            yield labelled_sql(ready, rows, weight, column_sql("i", ROW))
         else:
             labelled = labelled_sql(ready, source.filtered_relation, weight)
             yield labelled if ready.long is None else _without_numbers(labelled)
@@ -100,21 +116,24 @@ def losses_of(
     session: Session,
     classes: tuple[str, ...],
     labelled: str,
-    weight_unit: int,
-    ranking: bool,
-    positive: str | None,
+    weight_unit: int = 1,
+    ranking: bool = True,
+    positive: str | None = None,
+    keep: Callable[[str], None] | None = None,
 ) -> Evaluation:
-    """Losses of `labelled` rows, which are scored once.
+    """Losses of rows with their classes, weights and log scores, whoever made these.
 
-    Scores go into a scratch file where more than one query needs them.
+    Into a scratch file where more than one query needs the scores: rows are scored once.
     """
     n, started, dialect = len(classes), time.perf_counter(), session.row_engine.dialect
-    if not ranking and n <= session.limits.loss_classes:
+    if not ranking and keep is None and n <= session.limits.loss_classes:
         sums = session.row_engine.rows(losses_sql(n, labelled, dialect))
         return from_sums(classes, sums, time.perf_counter() - started, positive)
     with kept(session, rankable_sql(n, labelled, dialect) if ranking else labelled) as relation:
         sums = session.row_engine.rows(losses_sql(n, select_sql(relation), dialect))
         result = from_sums(classes, sums, time.perf_counter() - started, positive)
+        if keep is not None:
+            keep(_single_rows(classes, relation, dialect))
         if ranking and positive is not None and positive not in classes:
             result.ranking = RankingSums()
         elif ranking:
@@ -123,6 +142,54 @@ def losses_of(
             result.ranking = rank(session, relation, n, result.weight, weight_unit, code)
             result.seconds["rank"] = time.perf_counter() - started
     return result
+
+
+def _single_rows(classes: tuple[str, ...], relation: str, dialect: Dialect) -> str:
+    """The rows one by one: their key, their class, what was predicted, P(their class)."""
+    scores = [f"{NAMES.score}{j}" for j in range(len(classes))]
+    return render(
+        "evaluate/single_rows",
+        names=NAMES,
+        row=ROW,
+        scored=relation,
+        top=dialect.greatest(scores),
+        total=added([f"exp({score} - {NAMES.top})" for score in scores]),
+        classes=[literal(name) for name in classes],
+        tie=literal(TIE),
+    )
+
+
+class SingleRows:
+    """Rows one by one, kept until they are written into a file."""
+
+    def __init__(self, session: Session, out: str) -> None:
+        self._session, self._out, self._kept = session, out, list[Persisted]()
+
+    @classmethod
+    def to(cls, session: Session, out: str | Path | None) -> SingleRows | None:
+        """For a file, if there is to be one; an error where it cannot be written."""
+        if out is None:
+            return None
+        if not session.row_engine.is_local:
+            raise OptionError(
+                f"rows one by one are written by the engine duckdb only: leave {opt('out')} out"
+            )
+        session.row_engine.check_target(str(out))
+        return cls(session, str(out))
+
+    def add(self, repeat: int, fold: int, rows: str) -> None:
+        """Take the rows of a query."""
+        items = f"{repeat} AS repeat, {fold} AS fold, *"
+        query = select_sql(f"({rows})", items)
+        self._kept.append(self._session.row_engine.persist(query, "single"))
+
+    def write(self) -> None:
+        """Write the file."""
+        union = " UNION ALL ".join(select_sql(table.relation) for table in self._kept)
+        ordered = select_sql(f"({union})", order='repeat, fold, "row"')
+        self._session.row_engine.write(ordered, self._out)
+        for table in self._kept:
+            self._session.row_engine.unpersist(table)
 
 
 def rescannable(session: Session, spec: ModelSpec, source: Source) -> Source:

@@ -198,6 +198,8 @@ class Evaluation:
     brier = _Loss()
     mcc = _Loss()
     accuracy = _Loss()
+    rmse_all = _Loss()
+    macro_f1 = _Loss()
     auc = _Loss()
     aoprc = _Loss()
 
@@ -226,6 +228,8 @@ class Evaluation:
             "brier": self._sums.brier / total,
             "mcc": matthews(self._labelled_confusion()),
             "accuracy": correct / total,
+            "rmse_all": math.sqrt(self._sums.brier / total / len(self.classes)),
+            "macro_f1": macro_f1(self.confusion),
         }
 
     def _labelled_confusion(self) -> list[list[float]]:
@@ -247,11 +251,33 @@ class Evaluation:
         }
 
 
-LOSSES = ("rmse", "zero_one", "log_loss", "brier", "mcc", "accuracy")
+LOSSES = ("rmse", "zero_one", "log_loss", "brier", "mcc", "accuracy", "rmse_all", "macro_f1")
 MEASURES = (*LOSSES, *RANKINGS)
 # Those that are about one class where there is a positive one.
 OF_POSITIVE = ("auc", "aoprc", "mcc")
-HIGHER_IS_BETTER = ("mcc", "accuracy", "auc")
+HIGHER_IS_BETTER = ("mcc", "accuracy", "macro_f1", "auc")
+
+
+def macro_f1(confusion: Sequence[Sequence[float]]) -> float:
+    """The plain mean of each class's F1, over classes that rows have or were predicted.
+
+    >>> macro_f1([[2, 1], [0, 3]]), macro_f1([[3, 0], [0, 0]])
+    (0.8285714285714285, 1.0)
+    """
+    found = []
+    for j, row in enumerate(confusion):
+        both = math.fsum(row) + math.fsum(other[j] for other in confusion)
+        if both:
+            found.append(2 * row[j] / both)
+    return math.fsum(found) / len(found) if found else math.nan
+
+
+def deviation(values: Sequence[float]) -> float:
+    """The standard deviation of a sample; 0 of a single value, NaN of none."""
+    if len(values) < 2:
+        return 0.0 if values else math.nan
+    mean = math.fsum(values) / len(values)
+    return math.sqrt(math.fsum((x - mean) ** 2 for x in values) / (len(values) - 1))
 
 
 def check_measure(name: str) -> None:

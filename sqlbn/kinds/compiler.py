@@ -114,12 +114,13 @@ def probabilities_sql(scorer: Scorer, scored: str) -> str:
     )
 
 
-def labelled_sql(scorer: Scorer, relation: str, weight: str | None) -> str:
+def labelled_sql(scorer: Scorer, relation: str, weight: str | None, row: str | None = None) -> str:
     """Rows with their true class, weight and log scores; an unknown class has code n_classes.
 
-    In the long form they have a number, too.
+    With an expression for a row's number they have that, too; in the long form they have one anyway.
     """
-    numbers = [("row_number() OVER ()", ROW)] if scorer.long is not None else []
+    row = row or ("row_number() OVER ()" if scorer.long is not None else None)
+    numbers = [(row, ROW)] if row is not None else []
     return _scores(scorer, relation, [*truth_items(scorer, weight), *numbers], reorder=None)
 
 

@@ -177,6 +177,38 @@ class EvaluateArguments:
         Option(f"Files to test on; DATA trains {SEVERAL}.", EVALUATION),
     ]
     folds: Annotated[int | None, Option("Stratified cross-validation.", EVALUATION, usual="10")]
+    repeats: Annotated[
+        int, Option("How often rows are dealt to folds anew.", EVALUATION, default=1)
+    ]
+    out: Annotated[
+        str | None,
+        Option(
+            "Write every row to this .parquet or .csv: repeat, fold, place, class, prediction, "
+            "P(class).",
+            OUTPUT,
+            short="-o",
+        ),
+    ]
+
+
+class StoredModelArguments:
+    target: Annotated[
+        str | None, Option("The column to predict.", DATA, usual="that of --name", short="-t")
+    ]
+    name: Annotated[
+        str | None,
+        Option("Instead of a learner: a model of the store.", STORE, only_program=True),
+    ]
+    store: Annotated[
+        str,
+        Option(
+            "With --name: the store that holds it.",
+            STORE,
+            default="models.duckdb",
+            short="-s",
+            only_program=True,
+        ),
+    ]
 
 
 class CurveArguments:
@@ -209,6 +241,77 @@ class CurveArguments:
     plot: Annotated[
         Path | None,
         Option("Draw the curves into this .svg or .png.", OUTPUT, only_program=True),
+    ]
+
+
+class BenchArguments:
+    plan: Annotated[
+        str | None,
+        Option(
+            "A TOML file with [[sets]] and [[learners]]; see `sqlbn help bench`.",
+            EVALUATION,
+            argument=True,
+            metavar="[PLAN]",
+        ),
+    ]
+    sets: Annotated[
+        str | Sequence[str] | None,
+        Option(f"Data sets, as FILE:TARGET or NAME=FILE:TARGET {SEVERAL}.", EVALUATION),
+    ]
+    learners: Annotated[
+        str | Sequence[str] | None,
+        Option(
+            "Learners; kdb:3 is kdb with k = 3; quick, normal, best are efforts; forest, hgb, "
+            "lightgbm, logistic and khiops are other people's.",
+            EVALUATION,
+        ),
+    ]
+    repeats: Annotated[
+        int | None, Option("How often rows are dealt to folds anew.", EVALUATION, usual="1")
+    ]
+    folds: Annotated[int | None, Option("Stratified cross-validation.", EVALUATION, usual="10")]
+    seed: Annotated[int | None, Option("Seed of folds and samples.", RESOURCES, usual="0")]
+    measures: Annotated[
+        str | Sequence[str] | None,
+        Option("Measures to compare.", EVALUATION, usual="rmse,zero_one,log_loss"),
+    ]
+    predictions: Annotated[
+        bool,
+        Option(
+            "Keep the predictions of all rows; of several repeats bias and variance are made.",
+            EVALUATION,
+            default=False,
+        ),
+    ]
+    quick: Annotated[bool, Option("Take about 1,000 rows of every set.", EVALUATION, default=False)]
+    decimals: Annotated[
+        int,
+        Option(
+            "Decimals that are printed, and by which equal values are draws.", OUTPUT, default=4
+        ),
+    ]
+    out: Annotated[
+        Path,
+        Option(
+            "The DuckDB file of results; what is in it is not run again.",
+            OUTPUT,
+            default="bench.duckdb",
+            short="-o",
+        ),
+    ]
+    format: Annotated[
+        str,
+        Option(
+            "Print tables as markdown, csv or latex.",
+            OUTPUT,
+            default="markdown",
+            short="-f",
+            only_program=True,
+        ),
+    ]
+    plot: Annotated[
+        Path | None,
+        Option("Draw the pictures into this folder, as SVG.", OUTPUT, only_program=True),
     ]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from sqlbn.options.arguments import (
     AgainArguments,
+    BenchArguments,
     CurveArguments,
     DataArguments,
     DemoArguments,
@@ -35,6 +36,7 @@ from sqlbn.options.arguments import (
     SampleArguments,
     ShowArguments,
     StoreArguments,
+    StoredModelArguments,
     StreamArguments,
     TalkArguments,
     TargetArguments,
@@ -168,9 +170,15 @@ COMMANDS: dict[str, CommandOptions] = {
         FitCommand,
     ),
     "evaluate": CommandOptions(
-        "Losses of a learner on rows it has not seen; stores nothing.",
+        "Losses of a learner, or of a stored model, on rows it has not seen; stores nothing.",
         "sqlbn evaluate adult.parquet --target class --learner tan --folds 5",
-        (DataArguments, TargetArguments, EvaluateArguments, PositiveArguments, *_TALK),
+        (
+            DataArguments,
+            StoredModelArguments,
+            EvaluateArguments,
+            PositiveArguments,
+            *_TALK,
+        ),
         FitCommand,
     ),
     "models": CommandOptions(
@@ -217,6 +225,12 @@ COMMANDS: dict[str, CommandOptions] = {
         (DataArguments, TargetArguments, CurveArguments, PositiveArguments, *_TALK),
         FitCommand,
         without=("learner", "k", "kmax", "n", *_BOUND),
+    ),
+    "bench": CommandOptions(
+        "Many learners on the same folds of many data sets: tables, ranks, tests, pictures.",
+        "sqlbn bench --sets adult.parquet:class --learners nb,kdb:2,normal --folds 5",
+        (BenchArguments, *_TALK),
+        MachineKeywords,
     ),
     "sample": CommandOptions(
         "Draw rows from a Bayesian network: a BIF file's, a stored model's, or a random one.",

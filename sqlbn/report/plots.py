@@ -18,13 +18,15 @@ if TYPE_CHECKING:
     from sqlbn.evaluation.univariate import Preparation
     from sqlbn.updates.stream import StreamBatch
 
-_LABELS = {
+LABELS = {
     "rmse": "RMSE of the true class",
     "zero_one": "0-1 loss",
     "log_loss": "log loss (nats)",
     "brier": "Brier score",
     "mcc": "Matthews correlation",
     "accuracy": "accuracy",
+    "rmse_all": "RMSE over all classes",
+    "macro_f1": "macro F1",
     "auc": "AUC",
     "aoprc": "area over the precision-recall curve",
 }
@@ -44,13 +46,22 @@ def check_plot(path: str | Path | None) -> None:
     check_folder(Path(path), "plot")
 
 
-def _label(text: str) -> str:
+def check_pictures(folder: str | Path | None) -> None:
+    """The same for a folder of pictures, which is made where there is none."""
+    if folder is None:
+        return
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise OptionError("that is a file; name a folder", plot=folder)
+    check_plot(Path(folder).parent / "ranks.svg" if not Path(folder).exists() else None)
+
+
+def label_of(text: str) -> str:
     """A text that a picture shows as it is: dollars would begin a formula, `_` hides a label."""
     shown = printable(text).replace("$", r"\$")
     return f" {shown}" if shown.startswith("_") else shown
 
 
-def _axes(path: Path) -> tuple[Any, Any]:
+def axes_of(path: Path) -> tuple[Any, Any]:
     """A figure and its axes."""
     check_plot(path)
     from matplotlib.figure import Figure
@@ -71,7 +82,7 @@ def plot_loocv(
     letter: str = "k",
 ) -> None:
     """Loss over the number of attributes, one line a k (`letter`), the chosen model marked."""
-    figure, axes = _axes(Path(path))
+    figure, axes = axes_of(Path(path))
     rows = [r for r in surface if r["loss"] == loss]
     for k in sorted({r["k"] for r in rows}):
         line = sorted((r["n_attributes"], r["value"]) for r in rows if r["k"] == k)
@@ -80,15 +91,15 @@ def plot_loocv(
     label = f"chosen: {letter} = {chosen[0]}, {chosen[1]} attributes, {best[0]:.4f}"
     axes.plot([chosen[1]], best, "o", color="black", markersize=9, fillstyle="none", label=label)
     axes.set(
-        xlabel="attributes, in order of mutual information with the class", title=_label(title)
+        xlabel="attributes, in order of mutual information with the class", title=label_of(title)
     )
-    axes.set_ylabel(f"leave-one-out {_LABELS[loss]}")
-    _save(figure, axes, path)
+    axes.set_ylabel(f"leave-one-out {LABELS[loss]}")
+    save(figure, axes, path)
 
 
 def plot_curves(path: str | Path, points: Sequence[Point], loss: str, title: str) -> None:
     """Loss over the size of the training set, one line a learner, bars of one deviation."""
-    figure, axes = _axes(Path(path))
+    figure, axes = axes_of(Path(path))
     names = list(dict.fromkeys(p.learner for p in points))
     for place, learner in enumerate(names):
         # A little apart, so that bars of one size can be told from each other.
@@ -98,22 +109,22 @@ def plot_curves(path: str | Path, points: Sequence[Point], loss: str, title: str
             [p.size * shift for p in line],
             [p.mean(loss) for p in line],
             yerr=[p.deviation(loss) for p in line],
-            label=_label(learner),
+            label=label_of(learner),
             marker="o",
             markersize=4,
             capsize=3,
             linewidth=1.6,
         )
-    axes.set(xscale="log", xlabel="training rows", ylabel=_LABELS[loss], title=_label(title))
+    axes.set(xscale="log", xlabel="training rows", ylabel=LABELS[loss], title=label_of(title))
     sizes = sorted({p.size for p in points})
     axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
     axes.minorticks_off()
-    _save(figure, axes, path)
+    save(figure, axes, path)
 
 
 def plot_stream(path: str | Path, batches: Sequence[StreamBatch], loss: str, title: str) -> None:
     """Loss of every batch of a stream, of the recent ones with their band, and of all so far."""
-    figure, axes = _axes(Path(path))
+    figure, axes = axes_of(Path(path))
     at = [b.rows_before for b in batches]
     axes.plot(at, [b.loss for b in batches], ".", color="0.7", markersize=4, label="batch")
     axes.plot(at, [b.recent for b in batches], linewidth=1.6, label="recent batches")
@@ -124,8 +135,8 @@ def plot_stream(path: str | Path, batches: Sequence[StreamBatch], loss: str, tit
     for place, batch in enumerate(b for b in batches if b.drift):
         label = "drift" if place == 0 else None
         axes.axvline(batch.rows_before, color="C3", linewidth=1.2, alpha=0.6, label=label)
-    axes.set(xlabel="rows learned from", ylabel=_LABELS[loss], title=_label(title))
-    _save(figure, axes, path)
+    axes.set(xlabel="rows learned from", ylabel=LABELS[loss], title=label_of(title))
+    save(figure, axes, path)
 
 
 def plot_profiles(path: str | Path, found: Preparation, names: Sequence[str], title: str) -> None:
@@ -141,14 +152,14 @@ def plot_profiles(path: str | Path, found: Preparation, names: Sequence[str], ti
     levels = {r["attribute"]: r["level"] for r in found.variables.to_pylist()}
     for axes, name in zip(grid.flat, names, strict=False):
         _draw_profile(axes, found.profile_of(name), classes)
-        axes.set_title(f"{_label(name)}: level {levels[name]:.4f}", fontsize=10)
+        axes.set_title(f"{label_of(name)}: level {levels[name]:.4f}", fontsize=10)
     for axes in list(grid.flat)[len(names) :]:
         axes.set_visible(False)
     shown = classes[:_MOST_CLASSES_NAMED]
-    handles = [_patch(_colour(j, len(classes)), _label(c)) for j, c in enumerate(shown)]
+    handles = [_patch(_colour(j, len(classes)), label_of(c)) for j, c in enumerate(shown)]
     figure.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False)
-    figure.suptitle(_label(title), fontsize=11)
-    _write(figure, path)
+    figure.suptitle(label_of(title), fontsize=11)
+    write(figure, path)
 
 
 def _draw_profile(axes: Any, parts: Sequence[dict[str, Any]], classes: Sequence[str]) -> None:
@@ -167,7 +178,7 @@ def _draw_profile(axes: Any, parts: Sequence[dict[str, Any]], classes: Sequence[
             axes.axvline(start, color="white", linewidth=0.8)
             label = printable(part["part"]) if part["part"] is not None else "missing"
             short = label if len(label) < 19 else f"{label[:17]}…"
-            named.append((start + width / 2, _label(short)))
+            named.append((start + width / 2, label_of(short)))
     axes.set(xlim=(0, 1), ylim=(0, 1))
     axes.set_xticks([x for x, _ in named], [text for _, text in named], rotation=30, ha="right")
     axes.tick_params(labelsize=7, length=2)
@@ -186,13 +197,13 @@ def _patch(colour: Any, label: str) -> Any:
     return Patch(color=colour, label=label)
 
 
-def _save(figure: Any, axes: Any, path: str | Path) -> None:
+def save(figure: Any, axes: Any, path: str | Path) -> None:
     """Write the picture with its legend."""
     axes.legend(frameon=False)
-    _write(figure, path)
+    write(figure, path)
 
 
-def _write(figure: Any, path: str | Path) -> None:
+def write(figure: Any, path: str | Path) -> None:
     """Write the file; the same picture gives the same bytes."""
     from matplotlib import rc_context
 

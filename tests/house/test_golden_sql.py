@@ -471,6 +471,22 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "tie": "1e-10",
         },
     ),
+    "scored rows of two classes one by one": (
+        "evaluate/single_rows",
+        {
+            "names": NAMES,
+            "row": "__sqlbn_source_row",
+            "scored": "scored_7",
+            "top": TOP,
+            "total": "exp(__sqlbn_s0 - __sqlbn_top) + exp(__sqlbn_s1 - __sqlbn_top)",
+            "classes": ["'no'", "'yes'"],
+            "tie": "1e-10",
+        },
+    ),
+    "bias and variance of the predictions of a bench": (
+        "lab/decomposition",
+        {"rows": '"store_0"."main"."predictions"'},
+    ),
     "scored rows of three classes with what their odds are made of": (
         "evaluate/labelled_odds",
         {

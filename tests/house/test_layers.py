@@ -10,7 +10,7 @@ from pathlib import Path
 LAYERS = (
     ("cli",),
     ("api",),
-    ("pipeline", "updates", "evaluation", "sparse", "networks", "exporting", "report"),
+    ("pipeline", "updates", "evaluation", "sparse", "networks", "exporting", "lab", "report"),
     ("store",),
     ("learners",),
     ("kinds",),
@@ -30,7 +30,8 @@ SIDEWAYS = {
     "updates": {"pipeline", "evaluation", "sparse"},
     "networks": {"pipeline", "evaluation", "updates"},
     "exporting": {"networks"},
-    "report": {"evaluation", "networks"},
+    "lab": {"evaluation"},
+    "report": {"evaluation", "lab", "networks"},
 }
 # The program speaks to the API and nothing else.
 PROGRAM = {"cli", "api", "options", "errors", "text"}

@@ -36,7 +36,8 @@ REASONS = {
         engines/spark/spark_session._CONNECT_PORT exporting/document.VERSION exporting/pmml._DAY
         exporting/script._PREFIX_BYTES kinds/average/average_loo_tables.NO_COUNT
         kinds/average/superparents._NO_CODE networks/following._NO_LIMIT
-        networks/inference._MOST_AXES networks/random_networks.CHUNK options/user_values._MOST
+        lab/comparators._HGB_CATEGORIES networks/inference._MOST_AXES
+        networks/random_networks.CHUNK options/user_values._MOST
         store/condition.HEADERS store/history._PLACE store/history._PLACES store/history._SAMPLE
         store/meta.FORMAT""",
     "the usual value of an option": """
@@ -50,7 +51,8 @@ REASONS = {
         cli/commands/network_commands._MOST_LINES cli/guide.WIDTH cli/guide._LEAST
         encoding/categories._VALUES_IN_A_LABEL evaluation/metrics._MOST_NAMED
         networks/stored_networks._FEW report/graphs._LONGEST_LABEL report/graphs._MOST_CLASS_ARROWS
-        report/plots._MOST_CLASSES_NAMED report/plots._NAMED_WIDTH""",
+        lab/sheets._FEWEST report/bench_plots._MOST_PAIRED report/plots._MOST_CLASSES_NAMED
+        report/plots._NAMED_WIDTH""",
     "what a file may hold, read where there is no session": """
         cli/parents_file._MOST_BYTES engines/scratch._MOST_BYTES""",
     "how long a signal waits, before there is a session": "cli/endings._MOMENT",

@@ -47,6 +47,7 @@ NAMES = {"fit", "predict", "evaluate", "models", "show", "drop", "sql", "demo", 
     "rank",
     "export",
     "help",
+    "bench",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
+from conftest import Run
 
 import sqlbn
 from sqlbn.data import open_source
@@ -51,7 +54,22 @@ def direct_losses(scored: pa.Table, target: str, weights: list[float] | None = N
         "brier": (w[:, None] * (p - hot[y]) ** 2).sum() / w.sum(),
         "mcc": matthews_by_covariance(x.T @ z),
         "accuracy": (w * (guess == y)).sum() / w.sum(),
+        "rmse_all": math.sqrt((w[:, None] * (p - hot[y]) ** 2).sum() / w.sum() / len(classes)),
+        "macro_f1": f1_by_class(x, z),
     }
+
+
+def f1_by_class(truth: np.ndarray, guess: np.ndarray) -> float:
+    """Precision and recall of each class, their harmonic mean, the mean of these."""
+    found = []
+    for j in range(truth.shape[1]):
+        both, said = (truth[:, j] * guess[:, j]).sum(), (truth.sum(axis=1) * guess[:, j]).sum()
+        if truth[:, j].sum() or said:
+            precision = both / said if said else 0.0
+            recall = both / truth[:, j].sum() if truth[:, j].sum() else 0.0
+            mean = 2 * precision * recall / (precision + recall) if both else 0.0
+            found.append(mean)
+    return float(np.mean(found))
 
 
 def sums(losses: dict[str, float]) -> dict[str, float]:
@@ -240,6 +258,7 @@ def test_matthews_without_variation_is_zero() -> None:
 def test_an_evaluation_as_a_dict_is_plain(fruit: pa.Table, fruit_file: str) -> None:
     found = sqlbn.evaluate(Path(fruit_file), "kind", "nb", folds=3).to_dict()
     losses = {"rmse", "zero_one", "log_loss", "brier", "mcc", "accuracy", "auc", "aoprc"}
+    losses |= {"rmse_all", "macro_f1"}
     assert losses | {"confusion", "classes", "rows", "rows_skipped", "seconds"} <= set(found)
     assert {"fit", "predict"} <= set(found["seconds"])
 
@@ -260,3 +279,60 @@ def test_columns_may_be_left_out(fruit: pa.Table) -> None:
         assert [b.loss for b in streamed] == [
             b.loss for b in sqlbn.stream(less, "kind", learner="nb", batch=100)
         ]
+
+
+# -- repeats, rows one by one, stored models ---------------------------------------------------
+
+
+def test_repeats_deal_the_rows_anew(fruit: pa.Table) -> None:
+    again = sqlbn.evaluate(fruit, target="kind", learner="nb", folds=3, repeats=2)
+    parts = [sqlbn.evaluate(fruit, target="kind", learner="nb", folds=3, seed=s) for s in (0, 1)]
+    assert again.rows == sum(part.rows for part in parts) == 600
+    assert again.zero_one == pytest.approx(sum(p.zero_one for p in parts) / 2, abs=1e-12)
+    assert parts[0].rmse != parts[1].rmse
+
+
+@pytest.mark.parametrize("learner", ["nb", "a1de", "eskdb"])
+def test_rows_one_by_one_add_up_to_the_losses(
+    learner: str, fruit_file: str, fruit: pa.Table, tmp_path: Path
+) -> None:
+    out = tmp_path / "rows.parquet"
+    found = sqlbn.evaluate(fruit_file, target="kind", learner=learner, folds=2, repeats=2, out=out)
+    rows = pq.read_table(out).to_pylist()
+    assert len(rows) == found.rows == 600
+    kinds = fruit["kind"].to_pylist()
+    assert [r["class"] for r in rows if r["repeat"] == 0 and r["fold"] == 1] == [
+        kinds[r["row"]] for r in rows if r["repeat"] == 0 and r["fold"] == 1
+    ]
+    assert {(r["repeat"], r["row"]) for r in rows} == {(i, j) for i in (0, 1) for j in range(300)}
+    squared = sum((1 - r["p_true"]) ** 2 for r in rows) / 600
+    assert math.sqrt(squared) == pytest.approx(found.rmse, rel=1e-12)
+    assert sum(r["class"] != r["predicted"] for r in rows) / 600 == found.zero_one
+
+
+def test_a_stored_model_on_new_rows(
+    store_of_fruit: Path, fruit: pa.Table, run: Run, tmp_path: Path
+) -> None:
+    pq.write_table(fruit.slice(0, 100), tmp_path / "new.parquet")
+    words = ("evaluate", tmp_path / "new.parquet", "--name", "fruit", "--store", store_of_fruit)
+    done = run(*words, "--json", "--out", "rows.csv", "-q")
+    assert done.returncode == 0, done.stderr
+    with sqlbn.load(store_of_fruit, "fruit") as model:
+        wanted = model.evaluate(fruit.slice(0, 100))
+    assert json.loads(done.stdout)["rmse"] == pytest.approx(wanted.rmse, rel=1e-12)
+    assert len((tmp_path / "rows.csv").read_text().splitlines()) == 101
+    for more in (("--target", "kind"), ("--learner", "nb"), ("--folds", 3), ("--repeats", 2)):
+        refused = run(*words, *more)
+        assert (refused.returncode, refused.stderr.count("\n")) == (1, 1), refused.stderr
+        assert more[0] in refused.stderr and "stored model" in refused.stderr
+    assert run("evaluate", tmp_path / "new.parquet").returncode == 1
+
+
+def test_repeats_and_files_are_checked(fruit_file: str, tmp_path: Path) -> None:
+    for options, says in (
+        ({"repeats": 0}, "repeats=0"),
+        ({"repeats": 2, "test": fruit_file}, "repeats"),
+        ({"out": tmp_path / "rows.txt"}, "parquet"),
+    ):
+        with pytest.raises(OptionError, match=says):
+            sqlbn.evaluate(fruit_file, target="kind", learner="nb", **options)

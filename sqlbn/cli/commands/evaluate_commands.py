@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import sqlbn
 from sqlbn.cli.output import STATE, echo, echo_json
 from sqlbn.cli.output import table as text_table
+from sqlbn.errors import OptionError, opt
+from sqlbn.options.catalogue import RowKeywords, SettingKeywords, names_of
 from sqlbn.options.lists import names_in, paths_in
 
 if TYPE_CHECKING:
@@ -18,46 +20,86 @@ if TYPE_CHECKING:
 _MOST_CLASSES = 12
 # Lines of the table for people; all batches are in --out and --json.
 _MOST_LINES = 20
+_DERIVED = ("accuracy", "rmse_all", "macro_f1")
+# What is said of the rows that a stored model is tested on.
+_OF_ROWS = (*names_of(RowKeywords), "weight")
 _LEARNERS = ("nb", "kdb:1", "kdb:2", "kdb:3", "skdb")
 _SIZES = ("1000", "10000", "100000")
 
 
 def evaluate(
     data: list[str],
-    target: str,
+    target: str | None,
     options: dict[str, Any],
     test: Sequence[str] | None,
     folds: int | None,
+    repeats: int,
+    out: str | None,
+    name: str | None,
+    store: str,
     positive: str | None,
     json: bool,
 ) -> None:
-    """Losses of a learner on rows it has not seen; stores nothing."""
+    """Losses of a learner, or of a stored model, on rows it has not seen; stores nothing.
+
+    With --name, DATA are the rows to test on.
+    """
     from sqlbn.api.evaluate_calls import evaluate_parts
 
-    result, parts = evaluate_parts(
-        data,
-        target,
-        test=paths_in(test) if test else None,
-        folds=folds,
-        positive=positive,
-        quiet=STATE.quiet,
-        **options,
-    )
+    if name is not None:
+        own = {"target": target, "test": test, "folds": folds}
+        _check_stored({**own, "repeats": None if repeats == 1 else repeats, **options})
+        rows_of = {key: options[key] for key in _OF_ROWS if key in options}
+        settings = {key: options[key] for key in names_of(SettingKeywords) if key in options}
+        with sqlbn.load(store, name, progress=STATE.progress(), **settings) as model:
+            result = model.evaluate(data, positive=positive, out=out, **rows_of)
+        parts = [result]
+    else:
+        result, parts = evaluate_parts(
+            data,
+            target,
+            test=paths_in(test) if test else None,
+            folds=folds,
+            repeats=repeats,
+            out=out,
+            positive=positive,
+            quiet=STATE.quiet,
+            **options,
+        )
     if json:
         by_fold = [part.to_dict() for part in parts] if len(parts) > 1 else []
-        echo_json({**result.to_dict(), "folds": by_fold})
+        deviations = {"deviations": _deviations(parts)} if len(parts) > 1 else {}
+        echo_json({**result.to_dict(), **deviations, "folds": by_fold})
     else:
-        _print_evaluation(result, parts, positive is not None)
+        _print_evaluation(result, parts, len(parts) // repeats, positive is not None)
 
 
-def _print_evaluation(result: Evaluation, parts: list[Evaluation], asked: bool) -> None:
+def _check_stored(given: dict[str, Any]) -> None:
+    """An error for what a stored model has decided, or that makes another."""
+    for option, value in given.items():
+        if value not in (None, False) and option not in (*_OF_ROWS, *names_of(SettingKeywords)):
+            raise OptionError(f"{opt('name')} tests a stored model: leave {opt(option)} out")
+
+
+def _print_evaluation(result: Evaluation, parts: list[Evaluation], folds: int, asked: bool) -> None:
     from sqlbn.api import results
 
-    names = list(result.losses)
-    rows: list[list[Any]] = [["all rows", *result.losses.values(), result.rows]]
+    # What others are made of is told once, so that a line fits a terminal.
+    names = [name for name in result.losses if name not in _DERIVED]
+    parts_of = {"all rows": result}
     if len(parts) > 1:
-        rows += [[f"fold {i + 1}", *p.losses.values(), p.rows] for i, p in enumerate(parts)]
+        repeated = len(parts) > folds
+        for place, part in enumerate(parts):
+            before = f"repeat {place // folds + 1}, " if repeated else ""
+            parts_of[f"{before}fold {place % folds + 1}"] = part
+    rows: list[list[Any]] = [
+        [told, *(part.losses[name] for name in names), part.rows] for told, part in parts_of.items()
+    ]
+    if len(parts) > 1:
+        found = _deviations(parts)
+        rows.append(["deviation", *(found[name] for name in names), None])
     echo(text_table(["", *names, "rows"], rows))
+    echo(", ".join(f"{name} {result.losses[name]:.6f}" for name in _DERIVED))
     if result.positive is not None:
         about = positive_line(", ".join(results.OF_POSITIVE), result.positive, asked)
         echo(f"({about})")
@@ -73,6 +115,15 @@ def _print_evaluation(result: Evaluation, parts: list[Evaluation], asked: bool) 
         echo(text_table(header, cells))
     else:
         echo(f"(confusion of {len(result.classes)} classes: --json)")
+
+
+def _deviations(parts: Sequence[Evaluation]) -> dict[str, float | None]:
+    """The standard deviation of every loss over folds that have it."""
+    from sqlbn.api import results
+
+    told = {name: [p.losses[name] for p in parts] for name in parts[0].losses}
+    known = {name: [v for v in values if v == v] for name, values in told.items()}
+    return {name: results.deviation(v) if v else None for name, v in known.items()}
 
 
 def positive_line(measures: str, positive: str, asked: bool) -> str:
