@@ -117,7 +117,7 @@ def probabilities_sql(scorer: Scorer, scored: str) -> str:
 def labelled_sql(scorer: Scorer, relation: str, weight: str | None, row: str | None = None) -> str:
     """Rows with their true class, weight and log scores; an unknown class has code n_classes.
 
-    With an expression for a row's number they have that, too; in the long form they have one anyway.
+    With an expression for a row's number they have that, too; in the long form always.
     """
     row = row or ("row_number() OVER ()" if scorer.long is not None else None)
     numbers = [(row, ROW)] if row is not None else []
