@@ -164,12 +164,14 @@ class LongModel(Model):
         weight: str | None = None,
         ranking: bool = True,
         positive: object = None,
+        out: str | Path | None = None,
         labels: Any = None,
         **rows: Unpack[RowKeywords],
     ) -> Evaluation:
         """Losses on rows whose class is known: in `labels`, or as cells of the target."""
-        if weight is not None:
-            raise OptionError(f"{opt('weight')} does not go with {opt('long')}")
+        for option, given in (("weight", weight), ("out", out)):
+            if given is not None:
+                raise OptionError(f"{opt(option)} does not go with {opt('long')}")
         opened = open_long_like(self._session, self._spec, data, labels, **checked_rows(dict(rows)))
         spec = self._spec
         chosen = positive_class(asked_class(positive), spec.class_names, spec.class_counts)
