@@ -173,6 +173,18 @@ class Dialect:
         """The exponential of a number that may be far below 0."""
         return f"exp({value})"
 
+    @property
+    def number_of_row(self) -> str:
+        """A number that no other row of the query has."""
+        return "row_number() OVER ()"
+
+    def together(self, query: str, row: str) -> str:
+        """The rows of a query, so that what becomes of a row stays in one place.
+
+        `row` tells rows apart.
+        """
+        return query
+
     def row_identity(self, keys: Sequence[str], columns: Sequence[str]) -> str:
         """What tells rows apart that differ; `keys` are their `columns` packed into few."""
         return "row_number() OVER ()"
@@ -308,6 +320,14 @@ class SparkDialect(Dialect):
     def row_identity(self, keys: Sequence[str], columns: Sequence[str]) -> str:
         # Numbers would need all rows in one place.
         return keys[0] if len(keys) == 1 else f"struct({', '.join(keys)})"
+
+    @property
+    def number_of_row(self) -> str:
+        return "monotonically_increasing_id()"
+
+    def together(self, query: str, row: str) -> str:
+        # Windows and groups by row then need no shuffle of the rows times their attributes.
+        return f"{query} DISTRIBUTE BY {row}"
 
     def lead(self, value: str, window: str, order: str) -> str:
         # A frame is refused here.

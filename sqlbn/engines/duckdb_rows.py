@@ -38,6 +38,10 @@ class DuckDBRows:
     def joins_at_once(self) -> int:
         return self._database.limits.joins_at_once
 
+    @property
+    def cores(self) -> int:
+        return self._database.threads
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         return self._database.rows(sql)
 

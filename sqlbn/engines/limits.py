@@ -10,6 +10,23 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
+class LooCosts:
+    """What leave-one-out of one k' costs in each form, in seconds of a core: `kinds/forms.py`.
+
+    To plan it, a query each: at all, a class of an attribute, the same once more for every other
+    join (wide); at all, an attribute, a class (long); at all, an attribute (arrays). To run it: a
+    row and attribute, a class of it.
+    """
+
+    wide_plan: tuple[float, float, float]
+    wide_row: tuple[float, float]
+    long_plan: tuple[float, float, float]
+    long_row: tuple[float, float]
+    array_plan: tuple[float, float]
+    array_row: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class Limits:
     """Every tuning constant, as one value that a session carries: `session.limits`.
 
@@ -247,15 +264,31 @@ class Limits:
     # The same of each of these.
     step_joins: int = 32
     step_lookups: int = 1000
-    # Estimates (row, class, attribute) up to which leave-one-out is computed in arrays: queries are
-    # planned for longer than so many take (4,290 rows, 36 attributes, 6 classes, six k': 4 s by
-    # queries, 0.4 s in arrays).
+    # Estimates (row, class, attribute) up to which the cells of all rows are found at once where
+    # leave-one-out is computed in arrays; of more rows some at a time. With 0 there are no arrays.
     loo_few_estimates: int = 1 << 21
+    # Which form leave-one-out takes where it is not the quickest one: "wide", "long", "arrays".
+    loo_form: str | None = None
+    # What the forms cost, measured by `tests/benchmarks/loo_forms.py`: on DuckDB, on Spark.
+    loo_costs: LooCosts = LooCosts(
+        wide_plan=(3.9e-2, 0.0, 1.9e-5),
+        wide_row=(0.0, 2.2e-9),
+        long_plan=(9.9e-3, 4.1e-4, 1.2e-3),
+        long_row=(0.0, 8.3e-8),
+        array_plan=(1.6e-3, 2.8e-4),
+        array_row=(5.9e-8, 6.6e-9),
+    )
+    spark_loo_costs: LooCosts = LooCosts(
+        wide_plan=(3e0, 1e-2, 1e-3),
+        wide_row=(1e-7, 5e-7),
+        long_plan=(1e0, 1e-2, 1e-2),
+        long_row=(6e-7, 2e-7),
+        array_plan=(5e-1, 5e-3),
+        array_row=(1e-7, 6e-9),
+    )
     # In arrays keys are looked up in a table of at most so many numbers a key; larger ones are
     # sorted, which takes 4 times as long.
     loo_keys_per_row: int = 32
-    # Classes times attributes of leave-one-out by queries: with few rows, and with many.
-    loo_lookups: tuple[int, int] = (500, 10_000)
     # Classes past which the tables of chains are made in arrays (1,000: 0.2 s instead of 3 s a
     # table).
     chain_classes: int = 100
@@ -364,6 +397,10 @@ class Limits:
     # What a cell takes for every row, attribute and k'; and the share of the memory for all.
     loo_array_cell_bytes: int = 48
     loo_array_share: float = 0.4
+    # Rows times classes of a chunk whose codes are looked up in the stored counts, and what the
+    # code of a row and attribute takes.
+    loo_chunk_values: int = 1 << 20
+    loo_code_bytes: int = 4
     # In arrays an estimate (row, class, attribute, k') takes about this, and so many about a
     # minute.
     loo_estimate_seconds: float = 6e-9
@@ -380,6 +417,8 @@ class Limits:
     # of fewer first parts than this do not race: connect-4 (4.1 of them) takes 0.4 of the time.
     race_rows: int = 1 << 14
     race_least_parts: int = 4
+    # Where all models take less than this in arrays they do not race, but are evaluated there.
+    race_least_seconds: float = 1.0
     # Losses (row, model) that are kept of the models that are left: 2^25 take 256 MB.
     race_values: int = 1 << 25
     # What a row of a part costs for an attribute, and a loss, in those of the queries over all

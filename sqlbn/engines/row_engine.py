@@ -81,6 +81,10 @@ class RowEngine(Protocol):
     def joins_at_once(self) -> int:
         """Joins that one statement should have."""
 
+    @property
+    def cores(self) -> int:
+        """How many of them share the rows of a statement."""
+
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a small result."""
 

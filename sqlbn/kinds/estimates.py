@@ -109,6 +109,17 @@ class MEstimate:
 
 
 @dataclass(frozen=True)
+class TableEstimate(MEstimate):
+    """Those of several variables, whose m/v are in a column of a table."""
+
+    column: str = ""
+
+    @property
+    def share_sql(self) -> str:
+        return self.column
+
+
+@dataclass(frozen=True)
 class EstimateParts:
     """An estimate's parts above and below the line, as SQL."""
 
@@ -277,9 +288,9 @@ def mixed(n: Any, t: Any, strength: float, above: Any) -> Any:
     return (n + strength * above) / (t + strength)
 
 
-def mixed_sql(n: str, t: str, strength: float, above: str) -> str:
-    """The same in SQL."""
-    s = literal(strength)
+def mixed_sql(n: str, t: str, strength: float | str, above: str) -> str:
+    """The same in SQL; the strength may be a column."""
+    s = strength if isinstance(strength, str) else literal(strength)
     return f"({n} + {s} * {above}) / ({t} + {s})"
 
 
@@ -541,7 +552,7 @@ def mixed_importance_columns(
 def mixed_ratio_sql(
     smoothing: Smoothing,
     estimate: MEstimate,
-    strengths: Sequence[float],
+    strengths: Sequence[float | str],
     table: str,
     row: str,
     j: int,

@@ -101,7 +101,7 @@ def terms(
     return found
 
 
-def total_sql(loss: Loss, place: int, weight: str | None) -> str:
+def total_sql(loss: Loss, place: int | str, weight: str | None) -> str:
     """The sum over rows that a loss is made of, after `place` attributes."""
     times = f"{weight} * " if weight is not None else ""
     if loss == "rmse":
@@ -120,7 +120,10 @@ def finished(loss: Loss, total: float, weight: float) -> float:
 
 
 class LossTotals:
-    """Sums for every loss and prefix of the attributes; queries have columns y, w, e0, e1, …"""
+    """Sums for every loss and prefix of the attributes.
+
+    Wide ones have columns y, w, e0, e1, …; long ones y, w, e, and a row for each prefix, `place`.
+    """
 
     def __init__(
         self, row_engine: RowEngine, losses: Sequence[Loss], n_prefixes: int, n_classes: int
@@ -141,6 +144,23 @@ class LossTotals:
         for loss in self._losses:
             for p in prefixes:
                 self._sums[loss][p] += float(next(values))
+
+    def add_long(self, query: str, prefixes: Sequence[int], weight: str | None) -> None:
+        """The same of a query with a row for every row and prefix."""
+        if "mcc" in self._losses:
+            items = [f"sum({weight})" if weight else "count(*)", total_sql("rmse", "", weight)]
+            found = select_sql(f"({query})", ", ".join(["place", "y", "h", *items]), group="ALL")
+            for place, y, h, n, squared in self._row_engine.rows(found):
+                if place in prefixes:
+                    self._confusion[place, y, h] += float(n)
+                    self._sums["rmse"][place] += float(squared)
+            return
+        items = [total_sql(loss, "", weight) for loss in self._losses]
+        found = select_sql(f"({query})", ", ".join(["place", *items]), group="place")
+        for place, *values in self._row_engine.rows(found):
+            if place in prefixes:
+                for loss, value in zip(self._losses, values, strict=True):
+                    self._sums[loss][place] += float(value)
 
     def _add_confusion(self, query: str, prefixes: Sequence[int], weight: str | None) -> None:
         """Losses that need confusion matrices: predictions are kept, then counted by prefix."""

@@ -113,7 +113,10 @@ WAYS: dict[str, dict[str, Any]] = {
     "dense": {},
     "sparse": {"loo_dense_values": 0},
     "dense, then sparse": {"loo_dense_values": 30},
-    "arrays": {"loo_lookups": (0, 0)},
+    "arrays": {"loo_form": "arrays", "loo_few_estimates": 1 << 21},
+    "arrays, some rows at a time": {"loo_form": "arrays", "loo_chunk_values": 21},
+    "long": {"loo_form": "long"},
+    "long, sparse": {"loo_form": "long", "loo_dense_values": 0},
     "scratch files, two joins": {"loo_tables_share": 0, "joins_at_once": 2},
 }
 

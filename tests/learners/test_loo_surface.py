@@ -44,6 +44,15 @@ WAYS: dict[str, dict[str, Any]] = {
     "one attribute a step": {"loo_step": 1},
     "two attributes a step": {"loo_step": 2},
     "scratch files": {"loo_tables_share": 0},
+    "long": {"loo_form": "long"},
+    "long, sparse": {"loo_form": "long", "loo_dense_values": 0},
+    "long, dense and sparse": {"loo_form": "long", "loo_dense_values": 30},
+    "arrays": {"loo_form": "arrays", "loo_few_estimates": 1 << 21},
+    "arrays, seven rows at a time": {
+        "loo_form": "arrays",
+        "loo_few_estimates": 0,
+        "loo_chunk_values": 21,
+    },
     "scratch files, sparse and dense": {"loo_tables_share": 0, "loo_dense_values": 30},
     "all of it": {
         "loo_dense_values": 30,

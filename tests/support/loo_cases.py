@@ -117,9 +117,9 @@ def same_surface(case: Case) -> None:
 
 @contextmanager
 def forced(**limits: Any) -> Iterator[None]:
-    """The third pass with other limits; `joins_once` as Spark does."""
+    """The third pass by joins, with other limits; `joins_once` as Spark does."""
     joins_once = limits.pop("joins_once", None)
-    with pytest.MonkeyPatch.context() as patch, limited(**limits):
+    with pytest.MonkeyPatch.context() as patch, limited(**{"loo_form": "wide", **limits}):
         if joins_once is not None:
             patch.setattr(DuckDBRows, "joins_once", joins_once)
         yield

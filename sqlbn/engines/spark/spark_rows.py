@@ -65,6 +65,11 @@ class SparkRows:
     def joins_at_once(self) -> int:
         return self._database.limits.spark_joins_at_once
 
+    @property
+    def cores(self) -> int:
+        # In a session of ours that is how many there are; of a server nothing better is known.
+        return int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1)
+
     # -- statements ----------------------------------------------------------------------------
 
     def spelled(self, sql: str) -> str:

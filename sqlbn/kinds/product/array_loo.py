@@ -33,9 +33,14 @@ class RowShares:
 
     def __init__(self, logs: Array, y: Array) -> None:
         by_class = np.ascontiguousarray(logs.T)  # numpy is slow along a short last axis
-        self._y, self._top = y, by_class.max(axis=0)
+        self.y, self._top = y, by_class.max(axis=0)
+        self._logs = logs
         self._ratios = np.exp(by_class - self._top)
         self._total, self._own = self._ratios.sum(axis=0), np.exp(-self._top)
+
+    def own_logs(self) -> Array:
+        """The logarithms, to be kept: they may be added to later."""
+        return self._logs.copy()
 
     @property
     def predicted(self) -> Array:
@@ -54,7 +59,7 @@ class RowShares:
             others = np.square(self._ratios / self._total).sum(axis=0) - np.square(p)
             found = others + np.square(1.0 - p)
         else:
-            found = (self.predicted != self._y).astype(float)
+            found = (self.predicted != self.y).astype(float)
         return found
 
 
@@ -70,9 +75,13 @@ class ArrayLosses:
 
     def add(self, k: int, prefix: int, logs: Array, y: Array, w: Array | None) -> None:
         """Some rows: the logarithms of their classes' ratios to their own, which is 0."""
+        self.add_shares(k, prefix, RowShares(logs, y), w)
+
+    def add_shares(self, k: int, prefix: int, shares: RowShares, w: Array | None) -> None:
+        """Some rows, and what they say of their classes."""
+        y = shares.y
         weights = np.ones(len(y)) if w is None else w
         self._weights[k, prefix] += weights.sum()
-        shares = RowShares(logs, y)
         for loss in self._losses:
             if loss == "mcc":
                 np.add.at(self._confusion[k, prefix], (y, shares.predicted), weights)
@@ -101,45 +110,19 @@ def suits_arrays(encoded: Encoded) -> bool:
     return estimates <= encoded.limits.loo_array_estimates
 
 
-def needs_arrays(
-    session: Session,
-    encoded: Encoded,
-    n_attributes: int,
-    families: Mapping[int, Sequence[int]],
-    counted: Encoded,
-) -> bool:
-    """Whether rows are too few or classes too many for queries.
-
-    These have an expression for every class and attribute. Few rows that do not fit into memory,
-    with all that are counted, are asked for by queries all the same.
-
-    The more rows, the less planning matters: both take some 6 ns an estimate, but queries 2 ms and
-    more to plan a class and attribute (300 classes, 3 attributes: 8 s), and have all threads.
-    """
-    asked = encoded.cards[-1] * min(n_attributes, session.row_engine.joins_at_once)
-    least, most = session.limits.loo_lookups
-    estimates = encoded.rows * encoded.cards[-1] * n_attributes
-    is_small = estimates <= session.limits.loo_few_estimates
-    if is_small and _array_bytes(session, counted, families) <= _array_room(session):
-        return True
-    return asked > min(max(least, encoded.rows // 40), most)
-
-
-def _array_bytes(
-    session: Session, encoded: Encoded, families: Mapping[int, Sequence[int]]
-) -> float:
+def array_bytes(encoded: Encoded, families: Mapping[int, Sequence[int]]) -> int:
     """What the cells of all rows take."""
-    return encoded.rows * sum(map(len, families.values())) * session.limits.loo_array_cell_bytes
+    return encoded.rows * sum(map(len, families.values())) * encoded.limits.loo_array_cell_bytes
 
 
-def _array_room(session: Session) -> float:
+def array_room(session: Session) -> float:
     """What they may take."""
     return session.limits.loo_array_share * session.memory_bytes
 
 
 def check_memory(session: Session, encoded: Encoded, families: Mapping[int, Sequence[int]]) -> None:
     """An error where the cells of all rows would not fit into memory."""
-    needed, room = _array_bytes(session, encoded, families), _array_room(session)
+    needed, room = array_bytes(encoded, families), array_room(session)
     if needed > room:
         raise OutOfMemoryError(
             f"leave-one-out of {encoded.rows:,} rows with {encoded.cards[-1]:,} classes takes "

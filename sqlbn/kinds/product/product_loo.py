@@ -73,6 +73,7 @@ class LeaveOneOut:
         d = len(order)
         self._prefixes = range(d if only_whole else 0, d + 1)
         self._counts, self._order, self._losses = counts, order, losses
+        self._smoothing = smoothing
         self._session, self._encoded = counts.workspace.session, counts.encoded
         self._row_engine = self._session.row_engine
         self._relation = rows or self._encoded.relation
@@ -159,7 +160,7 @@ class LeaveOneOut:
 
         `place` is a column of the rows that puts them into an order.
         """
-        n_classes, relation, state = self._counts.n_classes, self._relation, None
+        relation, state = self._relation, None
         self._place = place
         try:
             with self._row_engine.joins_as_written():
@@ -177,7 +178,11 @@ class LeaveOneOut:
                     state = after
         finally:
             self._drop()
-        y = found["y"].astype(np.int64)
+        return self._left_out(found)
+
+    def _left_out(self, found: Mapping[str, npt.NDArray[Any]]) -> LeftOut:
+        """Logarithms of ratios as a query gives them, one column a slot, by class."""
+        n_classes, y = self._counts.n_classes, found["y"].astype(np.int64)
         logs = np.zeros((len(y), n_classes))
         for j in self._slots:
             at = (y + j) % n_classes if self._rotated else j

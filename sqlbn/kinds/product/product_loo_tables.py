@@ -13,7 +13,7 @@ mixed (hierarchical smoothing), it has n and t of every level.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import starmap
@@ -85,7 +85,7 @@ class LooTables:
         """The ratio of a slot, of a joined table of an attribute for k' and a row."""
         estimate = self._smoothing.of(self._counts.encoded.cards[position])
         if self._smoothing.is_hierarchical and self._importance:
-            strengths = self._strengths(position, min(k, self._counts.depth(position)))
+            strengths = self.strengths(position, min(k, self._counts.depth(position)))
             return mixed_ratio_sql(
                 self._smoothing, estimate, strengths, table, row, j, self._rotated
             )
@@ -130,6 +130,21 @@ class LooTables:
         for at, (table, bound) in zip(missing, made, strict=True):
             self._tables[at] = self._put(table, bound)
 
+    def pieces(
+        self, positions: Sequence[int], k: int
+    ) -> Iterator[tuple[int, int, dict[str, Array] | str]]:
+        """Of every attribute its level for k', and its table: columns, or a relation if sparse."""
+        levels = [(position, min(k, self._counts.depth(position))) for position in positions]
+        dense = [at for at in levels if self._is_dense(*at)]
+        made = ahead(self._session.threads, starmap(self._dense, dense))
+        for position, level in levels:
+            if self._is_dense(position, level):
+                table, _ = next(made)
+                columns = zip(table.column_names, table.columns, strict=True)
+                yield position, level, {name: column.to_numpy() for name, column in columns}
+            else:
+                yield position, level, self.at(position, level).relation
+
     def _make_dense(self, position: int, level: int) -> LooTable:
         return self._put(*self._dense(position, level)())
 
@@ -140,7 +155,7 @@ class LooTables:
     def _columns(self, position: int, level: int, counts: Array) -> tuple[dict[str, Array], float]:
         cells = counts.size
         columns = {"key": np.arange(cells, dtype=np.uint32)}
-        strengths = self._strengths(position, level)
+        strengths = self.strengths(position, level)
         if self._importance and self._smoothing.is_hierarchical:
             columns |= mixed_importance_columns(counts, self._smoothing, self._rotated, strengths)
             return columns, self._most(position)
@@ -153,7 +168,8 @@ class LooTables:
         bound = float(np.abs(np.log(flat)).max()) if flat.size else 0.0
         return columns, bound
 
-    def _strengths(self, position: int, level: int) -> tuple[float, ...]:
+    def strengths(self, position: int, level: int) -> tuple[float, ...]:
+        """Those of an attribute's levels with parents, where levels are mixed."""
         return self._chains[position].strengths[:level] if self._smoothing.is_hierarchical else ()
 
     def _most(self, position: int) -> float:

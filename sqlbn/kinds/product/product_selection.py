@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import cast
 
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.encoded import discard, sampled
@@ -12,10 +13,13 @@ from sqlbn.engines.progress import Progress
 from sqlbn.engines.relations import Encoded
 from sqlbn.errors import SqlbnWarning, opt
 from sqlbn.kinds.estimates import Smoothing
+from sqlbn.kinds.forms import Form, FormCost, array_loo, long_loo, quickest, wide_loo
 from sqlbn.kinds.kind import Selection
 from sqlbn.kinds.losses import Loss, companions
-from sqlbn.kinds.product.array_loo import ArrayLoo, needs_arrays
+from sqlbn.kinds.product.array_loo import ArrayLoo, array_bytes, array_room
+from sqlbn.kinds.product.chunked_loo import ChunkedLoo, fits_chunks
 from sqlbn.kinds.product.factor_tables import AttributeValues
+from sqlbn.kinds.product.long_loo import LongLoo, has_long_form
 from sqlbn.kinds.product.product_loo import LeaveOneOut
 from sqlbn.kinds.product.raced_loo import Raced, Rules, cannot_race, race
 from sqlbn.kinds.product.seen_chain import find_chains
@@ -50,11 +54,14 @@ def nested_losses(
     rows = sampled(session, encoded, sample)
     try:
         losses, ks = companions(selection.loss), list(selection.ks)
-        passes = passes_of(counts, order, class_counts, smoothing, losses, rows)
+        may_race = rule is not None and not is_trial
+        passes = passes_of(
+            counts, order, class_counts, smoothing, losses, rows, selection if may_race else None
+        )
         kind = ", mixed levels" if smoothing.is_hierarchical else ""
         raced: Raced | None = None
         wanted: Mapping[int, Sequence[int]] = dict.fromkeys(ks, range(len(order) + 1))
-        if isinstance(passes, ArrayLoo):
+        if isinstance(passes, ArrayLoo | ChunkedLoo):
             _warn_of_time(rows, ks)
             if rule is not None and rule.tau and not is_trial:
                 progress.note(f"no race in arrays: {opt('tau')} changes nothing")
@@ -108,18 +115,62 @@ def passes_of(
     smoothing: Smoothing,
     losses: Sequence[Loss],
     rows: Encoded | None = None,
+    raced: Selection | None = None,
     only_whole: bool = False,
-) -> LeaveOneOut | ArrayLoo:
-    """Leave-one-out by queries, or in arrays where the classes are too many for them."""
+) -> LeaveOneOut | ArrayLoo | ChunkedLoo:
+    """Leave-one-out in the quickest form; a selection may be raced for instead of in arrays."""
     encoded = counts.encoded
     session, used = counts.workspace.session, rows or encoded
+    form = loo_form(counts, order, used, raced)
     ignored = AttributeValues.of(encoded, smoothing).ignored
     chains = find_chains(counts, smoothing, ignored)
     rules = order, class_counts, smoothing, losses
-    families = counts.families
-    if needs_arrays(session, used, len(order), families, encoded):
+    if form == "arrays":
+        if not _is_whole(counts, used):
+            return ChunkedLoo(Rules(counts, *rules, chains), used, only_whole)
+        families = counts.families
         return ArrayLoo(session, encoded, families, *rules, rows, only_whole, chains)
-    return LeaveOneOut(counts, *rules, used.relation, only_whole, chains)
+    by_queries = LongLoo if form == "long" else LeaveOneOut
+    return by_queries(counts, *rules, used.relation, only_whole, chains)
+
+
+def loo_form(
+    counts: FamilyCounts, order: Sequence[int], rows: Encoded, raced: Selection | None = None
+) -> Form:
+    """The quickest form of leave-one-out that fits, or the one that is asked for."""
+    asked, costs = rows.limits.loo_form, loo_costs(counts, order, rows)
+    if asked is not None:
+        return cast(Form, asked)
+    cores = counts.workspace.session.row_engine.cores
+    form = quickest(costs, rows.rows, cores)
+    if form != "arrays" or raced is None or cannot_race(raced, rows, counts) is not None:
+        return form
+    whole = len(raced.ks) * costs[form].seconds(rows.rows)
+    del costs["arrays"]
+    return quickest(costs, rows.rows, cores) if whole > rows.limits.race_least_seconds else form
+
+
+def loo_costs(counts: FamilyCounts, order: Sequence[int], rows: Encoded) -> dict[Form, FormCost]:
+    """What one k' costs in each form that there is."""
+    session, limits = counts.workspace.session, rows.limits
+    engine, d, classes = session.row_engine, len(order), counts.n_classes
+    costs = limits.loo_costs if engine.is_local else limits.spark_loo_costs
+    found: dict[Form, FormCost] = {"wide": wide_loo(d, classes, engine.joins_at_once, costs)}
+    depth = max((counts.depth(position) for position in order), default=0)
+    if has_long_form(counts, order, depth):
+        found["long"] = long_loo(d, classes, costs)
+    if limits.loo_few_estimates and (_is_whole(counts, rows) or fits_chunks(counts, rows)):
+        found["arrays"] = array_loo(d, classes, costs)
+    return found
+
+
+def _is_whole(counts: FamilyCounts, rows: Encoded) -> bool:
+    """Whether rows are few enough to find the cells of all of them at once."""
+    limits, encoded = rows.limits, counts.encoded
+    room = array_room(counts.workspace.session)
+    estimates = rows.rows * counts.n_classes * len(counts.families)
+    fits = array_bytes(encoded, counts.families) <= room
+    return fits and estimates <= limits.loo_few_estimates
 
 
 def _warn_of_time(rows: Encoded, ks: Sequence[int]) -> None:

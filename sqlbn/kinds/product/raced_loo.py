@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ from sqlbn.search.contest import UNSEEN_FACTOR
 from sqlbn.search.race import ModelRace, RaceRule
 
 Array = npt.NDArray[Any]
+T = TypeVar("T")
 # A nested model: k', and how many of the first attributes.
 Cell = tuple[int, int]
 
@@ -140,12 +141,12 @@ def cannot_race(
     if not counts.workspace.session.row_engine.numbers_rows and rows.number is None:
         return "no race: the rows have no numbers to be drawn by"
     room = limits.race_share * counts.workspace.session.memory_bytes
-    if _chain_bytes(counts) > room:
+    if chain_bytes(counts) > room:
         return "no race: the counts of a family take too much memory"
     return None
 
 
-def _chain_bytes(counts: FamilyCounts) -> int:
+def chain_bytes(counts: FamilyCounts) -> int:
     """What the levels of the largest chain take."""
     most = 0
     for position in counts.families:
@@ -321,6 +322,11 @@ class PartRows:
 
     def losses(self, cells: Sequence[Cell]) -> Iterator[tuple[Cell, dict[Loss, Array]]]:
         """What each row adds to every loss of some nested models."""
+        losses = self.rules.losses
+        return self.told(cells, lambda shares: {loss: shares.losses(loss) for loss in losses})
+
+    def told(self, cells: Sequence[Cell], of: Callable[[RowShares], T]) -> Iterator[tuple[Cell, T]]:
+        """What rows say of their classes under some nested models, looked at by a function."""
         rules, sizes = self.rules, dict[int, set[int]]()
         for k, n in cells:
             sizes.setdefault(k, set()).add(n)
@@ -332,22 +338,20 @@ class PartRows:
         for place in range(last + 1):
             found = next(levels) if place else None
             ks = [k for k, ns in sizes.items() if max(ns) >= place]
-            jobs = [partial(self._moved, logs[k], found, k, place in sizes[k]) for k in ks]
-            for k, losses in zip(ks, ahead(threads, jobs), strict=True):
-                if losses is not None:
-                    yield (k, place), losses
+            asked = [k for k in ks if place in sizes[k]]
+            jobs = [partial(self._moved, logs[k], found, k, of if k in asked else None) for k in ks]
+            for k, looked in zip(ks, ahead(threads, jobs), strict=True):
+                if k in asked:
+                    yield (k, place), cast(T, looked)
 
     def _moved(
-        self, logs: Array, told: Told | None, k: int, is_asked: bool
-    ) -> dict[Loss, Array] | None:
-        """One attribute more: its level is added to the logarithms, and losses where asked for."""
+        self, logs: Array, told: Told | None, k: int, of: Callable[[RowShares], T] | None
+    ) -> T | None:
+        """One attribute more: its level is added to the logarithms, and they are looked at."""
         if told is not None:
             level = told.levels[min(k, len(told.levels) - 1)]
             logs += level if told.of_row is None else level[told.of_row]
-        if not is_asked:
-            return None
-        shares = RowShares(logs, self.block.y)
-        return {loss: shares.losses(loss) for loss in self.rules.losses}
+        return of(RowShares(logs, self.block.y)) if of is not None else None
 
     def _level_jobs(self, last: int, most: int) -> Iterator[Callable[[], Told]]:
         """For each attribute what its levels say of the rows; counts are read in this thread."""
