@@ -398,6 +398,44 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "join": "JOIN loo_prior AS prior ON prior.key = e.y",
         },
     ),
+    "leave-one-out in the long form, every prefix": (
+        "loo/loo_long",
+        {
+            "kept": ["y", "w"],
+            "row": "row",
+            "rows": "(SELECT y, w, x0, x1, row_number() OVER () AS row FROM encoded)",
+            "unfolded": "unnest([0::UINTEGER + ((x0::UINTEGER)*2+y), 6::UINTEGER + x1])",
+            "table": "loo_long_3",
+            "place": "place",
+            "logs": [{"name": "l1", "sql": "t.l_1", "prior": "ln(prior.r_1)"}],
+            "prior": "loo_prior",
+        },
+    ),
+    "leave-one-out in the long form, all attributes": (
+        "loo/loo_long",
+        {
+            "kept": ["y"],
+            "row": "row",
+            "rows": "(SELECT y, x0, row_number() OVER () AS row FROM encoded)",
+            "unfolded": "unnest([0::UINTEGER + ((x0::UINTEGER)*2+y)])",
+            "table": "loo_long_3",
+            "place": None,
+            "logs": [{"name": "l1", "sql": "t.l_1", "prior": "ln(prior.r_1)"}],
+            "prior": "loo_prior",
+        },
+    ),
+    "terms of the losses of left-out rows in the long form": (
+        "loo/loo_long_terms",
+        {
+            "kept": ["y", "w", "place"],
+            "place": None,
+            "terms": [{"sql": "1 - own / (own + r1)", "name": "e"}],
+            "own": "exp(-top)",
+            "ratios": [{"sql": "exp(l1 - top)", "name": "r1"}],
+            "top": "greatest(0e0, l1)",
+            "summed": "FROM summed",
+        },
+    ),
     "two attributes of a leave-one-out pass": (
         "loo/loo_step",
         {
