@@ -37,6 +37,7 @@ from sqlbn.evaluation.encoding_trials import (
 )
 from sqlbn.evaluation.held_out import evaluate_source
 from sqlbn.kinds.losses import Loss
+from sqlbn.kinds.product.product_selection import planned_form
 from sqlbn.learners.fit_options import FitOptions
 from sqlbn.pipeline import (
     Pattern,
@@ -237,7 +238,10 @@ def planned(session: Session, source: Source, options: FitOptions) -> list[str]:
     _, classes = learn_classes(session, training.source, target, None)
     little = _too_little(training.rows, classes, session.limits)
     if options.effort is None or little is None:
-        return options.plan()
+        rows = min(training.rows, options.loocv_sample or training.rows)
+        if "race" not in options.make_learner().kind.options:  # no nested products
+            return options.plan()
+        return [*options.plan(), planned_form(session, rows, len(columns), len(classes))]
     first = next((e for e in candidates(options.encodings) if not e.is_supervised), None)
     plain = _with(options.as_single(), first or Discretisation())
     return [f"{little} to choose by: one plain model", *plain.plan()]

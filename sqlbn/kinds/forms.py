@@ -15,6 +15,12 @@ from typing import Literal
 from sqlbn.engines.limits import Limits, LooCosts
 
 Form = Literal["wide", "long", "arrays"]
+# What people are told of them.
+FORM_NAMES: Mapping[Form, str] = {
+    "wide": "a join for every attribute",
+    "long": "one join of rows times attributes",
+    "arrays": "in arrays",
+}
 
 
 @dataclass(frozen=True)

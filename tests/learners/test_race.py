@@ -17,6 +17,7 @@ from loo_cases import REPORTED, forced
 from random_tables import TARGET, WEIGHT, examples
 
 import sqlbn
+from sqlbn.api import results
 from sqlbn.engines.limits import Limits
 from sqlbn.errors import OptionError
 from sqlbn.search.race import ModelRace, RaceRule
@@ -247,6 +248,15 @@ def test_a_dry_run_says_that_they_will_race(clear: pa.Table, tmp_path: Path, run
         said = run(*line)
         told = [t for t in (said.stdout + said.stderr).splitlines() if "attributes and par" in t]
         assert told[0].endswith(end)
+        assert "leave-one-out: in arrays, about 0." in said.stdout
+
+
+def test_a_dry_run_says_the_form_that_is_asked_for(clear: pa.Table) -> None:
+    for form, words in (("wide", "a join for every"), ("long", "rows times attributes")):
+        lines = results.plan(TARGET, "skdb", data=clear, limits=Limits(loo_form=form))
+        assert [line for line in lines if "leave-one-out: " in line and words in line]
+    for learner in ("nb", "ande"):
+        assert not [x for x in results.plan(TARGET, learner, data=clear) if "leave-one-out:" in x]
 
 
 def test_what_cannot_race_says_so(clear: pa.Table, capsys: pytest.CaptureFixture[str]) -> None:

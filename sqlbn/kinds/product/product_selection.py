@@ -9,11 +9,20 @@ from typing import cast
 
 from sqlbn.counts.families import FamilyCounts
 from sqlbn.encoding.encoded import discard, sampled
+from sqlbn.engines import Session
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.relations import Encoded
 from sqlbn.errors import SqlbnWarning, opt
 from sqlbn.kinds.estimates import Smoothing
-from sqlbn.kinds.forms import Form, FormCost, array_loo, long_loo, quickest, wide_loo
+from sqlbn.kinds.forms import (
+    FORM_NAMES,
+    Form,
+    FormCost,
+    array_loo,
+    long_loo,
+    quickest,
+    wide_loo,
+)
 from sqlbn.kinds.kind import Selection
 from sqlbn.kinds.losses import Loss, companions
 from sqlbn.kinds.product.array_loo import ArrayLoo, array_bytes, array_room
@@ -152,16 +161,36 @@ def loo_form(
 
 def loo_costs(counts: FamilyCounts, order: Sequence[int], rows: Encoded) -> dict[Form, FormCost]:
     """What one k' costs in each form that there is."""
-    session, limits = counts.workspace.session, rows.limits
-    engine, d, classes = session.row_engine, len(order), counts.n_classes
-    costs = limits.loo_costs if engine.is_local else limits.spark_loo_costs
-    found: dict[Form, FormCost] = {"wide": wide_loo(d, classes, engine.joins_at_once, costs)}
+    found = form_costs(counts.workspace.session, len(order), counts.n_classes)
     depth = max((counts.depth(position) for position in order), default=0)
-    if has_long_form(counts, order, depth):
-        found["long"] = long_loo(d, classes, costs)
-    if limits.loo_few_estimates and (_is_whole(counts, rows) or fits_chunks(counts, rows)):
-        found["arrays"] = array_loo(d, classes, costs)
+    if not has_long_form(counts, order, depth):
+        del found["long"]
+    are_few = _is_whole(counts, rows) or fits_chunks(counts, rows)
+    if not rows.limits.loo_few_estimates or not are_few:
+        del found["arrays"]
     return found
+
+
+def form_costs(session: Session, attributes: int, classes: int) -> dict[Form, FormCost]:
+    """What one k' of so many attributes and classes costs in each form, where it fits."""
+    engine, limits = session.row_engine, session.limits
+    costs = limits.loo_costs if engine.is_local else limits.spark_loo_costs
+    return {
+        "wide": wide_loo(attributes, classes, engine.joins_at_once, costs),
+        "long": long_loo(attributes, classes, costs),
+        "arrays": array_loo(attributes, classes, costs),
+    }
+
+
+def planned_form(session: Session, rows: int, attributes: int, classes: int) -> str:
+    """The form that leave-one-out will take, and for how long, before anything is counted."""
+    costs, cores = form_costs(session, attributes, classes), session.row_engine.cores
+    form = cast(Form, session.limits.loo_form or quickest(costs, rows, cores))
+    seconds = costs[form].seconds(rows, cores)
+    return (
+        f"leave-one-out: {FORM_NAMES[form]}, about {seconds:.1f} s for each number of parents, "
+        f"of {rows:,} rows"
+    )
 
 
 def _is_whole(counts: FamilyCounts, rows: Encoded) -> bool:
