@@ -140,8 +140,7 @@ class LooTables:
         for position, level in levels:
             if self._is_dense(position, level):
                 table, _ = next(made)
-                columns = zip(table.column_names, table.columns, strict=True)
-                yield position, level, {name: column.to_numpy() for name, column in columns}
+                yield position, level, table
             else:
                 yield position, level, self.at(position, level).relation
 
