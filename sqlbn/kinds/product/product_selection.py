@@ -63,10 +63,10 @@ def nested_losses(
     rows = sampled(session, encoded, sample)
     try:
         losses, ks = companions(selection.loss), list(selection.ks)
-        may_race = rule is not None and not is_trial
-        passes = passes_of(
-            counts, order, class_counts, smoothing, losses, rows, selection if may_race else None
-        )
+        raced_ks = 0
+        if rule is not None and not is_trial:
+            raced_ks = len(ks) if cannot_race(selection, rows, counts, rule) is None else 0
+        passes = passes_of(counts, order, class_counts, smoothing, losses, rows, raced_ks)
         kind = ", mixed levels" if smoothing.is_hierarchical else ""
         raced: Raced | None = None
         wanted: Mapping[int, Sequence[int]] = dict.fromkeys(ks, range(len(order) + 1))
@@ -124,13 +124,13 @@ def passes_of(
     smoothing: Smoothing,
     losses: Sequence[Loss],
     rows: Encoded | None = None,
-    raced: Selection | None = None,
+    raced_ks: int = 0,
     only_whole: bool = False,
 ) -> LeaveOneOut | ArrayLoo | ChunkedLoo:
-    """Leave-one-out in the quickest form; a selection may be raced for instead of in arrays."""
+    """Leave-one-out in the quickest form; so many k' may race instead of going into arrays."""
     encoded = counts.encoded
     session, used = counts.workspace.session, rows or encoded
-    form = loo_form(counts, order, used, raced)
+    form = loo_form(counts, order, used, raced_ks)
     ignored = AttributeValues.of(encoded, smoothing).ignored
     chains = find_chains(counts, smoothing, ignored)
     rules = order, class_counts, smoothing, losses
@@ -143,18 +143,16 @@ def passes_of(
     return by_queries(counts, *rules, used.relation, only_whole, chains)
 
 
-def loo_form(
-    counts: FamilyCounts, order: Sequence[int], rows: Encoded, raced: Selection | None = None
-) -> Form:
+def loo_form(counts: FamilyCounts, order: Sequence[int], rows: Encoded, raced_ks: int = 0) -> Form:
     """The quickest form of leave-one-out that fits, or the one that is asked for."""
     asked, costs = rows.limits.loo_form, loo_costs(counts, order, rows)
     if asked is not None:
         return cast(Form, asked)
     cores = counts.workspace.session.row_engine.cores
     form = quickest(costs, rows.rows, cores)
-    if form != "arrays" or raced is None or cannot_race(raced, rows, counts) is not None:
+    if form != "arrays" or not raced_ks:
         return form
-    whole = len(raced.ks) * costs[form].seconds(rows.rows)
+    whole = raced_ks * costs[form].seconds(rows.rows)
     del costs["arrays"]
     return quickest(costs, rows.rows, cores) if whole > rows.limits.race_least_seconds else form
 
