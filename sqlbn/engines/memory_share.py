@@ -57,6 +57,15 @@ class MemoryShare:
                     connection.execute(f"SET memory_limit = '{wanted} bytes'").fetchall()
                     self._given = wanted
 
+    def give_all(self, connection: duckdb.DuckDBPyConnection) -> bool:
+        """For a statement that could not do with less; whether that is more than it had."""
+        with self._guard:
+            if self._given == self._limit:
+                return False
+            connection.execute(f"SET memory_limit = '{self._limit} bytes'").fetchall()
+            self._given, self._looked = self._limit, time.monotonic()
+            return True
+
     def _is_due(self) -> bool:
         return time.monotonic() - self._looked > self._limits.memory_look_seconds
 

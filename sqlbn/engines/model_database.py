@@ -106,8 +106,9 @@ class ModelDatabase:
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> None:
         """Run a statement whose rows nobody wants; `parameters` are for its $1, $2, …"""
+        given = list(parameters) or None
         with self._running(sql):
-            self.connection.execute(sql, list(parameters) or None).fetchall()
+            self._tried(lambda: self.connection.execute(sql, given).fetchall())
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """All rows of a small result."""
@@ -158,7 +159,16 @@ class ModelDatabase:
     def _run(self, sql: str, fetch: Callable[[Any], Any], relation: bool = False) -> Any:
         with self._running(sql):
             ask = self.connection.sql if relation else self.connection.execute
-            return fetch(ask(sql))
+            return self._tried(lambda: fetch(ask(sql)))
+
+    def _tried(self, ask: Callable[[], Any]) -> Any:
+        """What a statement gives; where it cannot do with its share, with the whole limit."""
+        try:
+            return ask()
+        except duckdb.OutOfMemoryException:
+            if self._memory is None or not self._memory.give_all(self.connection):
+                raise
+            return ask()
 
     @contextmanager
     def _running(self, sql: str) -> Iterator[None]:

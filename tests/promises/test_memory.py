@@ -16,6 +16,7 @@ import pytest
 
 import sqlbn
 from sqlbn.engines import Session, memory_share
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.settings import Settings
 
 PEAK = """
@@ -44,6 +45,23 @@ def test_the_engine_gets_what_arrays_leave(monkeypatch: pytest.MonkeyPatch) -> N
             resident = 10**8 + growth + arrays * 10**8
             session.rows("SELECT 1")
             assert limit_of(session) == left
+
+
+def test_a_statement_that_cannot_do_with_less_gets_the_whole_limit(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A table of 64 MB where nothing can be spilled."""
+    statement = "CREATE TABLE t AS SELECT random() AS r FROM range(8_000_000)"
+    limits = Limits(engine_share=0.0, engine_least_bytes=20_000_000)
+    settings = Settings(memory_limit="400MB", threads=1, temp_dir=tmp_path, limits=limits)
+    resident = 10**8
+    monkeypatch.setattr(memory_share, "resident_bytes", lambda: resident)
+    with Session(settings) as session:
+        session.execute("SET temp_directory = ''")
+        resident = 10**9
+        session.execute(statement)
+        assert session.rows("SELECT count(*) FROM t") == [(8_000_000,)]
+        assert limit_of(session) == 4
 
 
 def test_where_the_process_cannot_be_measured_the_engine_has_all(
