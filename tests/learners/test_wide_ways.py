@@ -23,7 +23,7 @@ from random_tables import Case, cases, examples, learn, tables
 import sqlbn
 from sqlbn.counts.counter import n_log_n
 from sqlbn.counts.pair_products import n_tiles, pair_sums
-from sqlbn.encoding.codebook import Codebook, Values
+from sqlbn.encoding.codebook import Codebook, Values, value_sql
 from sqlbn.engines.dialects import DUCKDB
 from sqlbn.engines.limits import Limits
 from sqlbn.kinds.ensemble import ensemble_fit
@@ -153,7 +153,9 @@ def test_codes_of_values_computed_first_are_the_same(book: Codebook, same_type: 
         for most in (0, 1):
             values = Values(1, most)
             code = values.code_sql(book, "i.v", "d0", same_type, DUCKDB)
-            assert bool(values.names) == (most == 0)
+            # A column that is its own value has nothing to be computed first.
+            computed = value_sql(book, "i.v", same_type, DUCKDB) != "i.v"
+            assert bool(values.names) == (most == 0 and computed)
             sql = f"SELECT {code} FROM {values.over('t')} AS i"
             found.append(connection.execute(sql).fetchall())
         assert found[0] == found[1]
