@@ -27,6 +27,7 @@ from sqlbn.encoding.codebook import Codebook, Values, value_sql
 from sqlbn.engines.dialects import DUCKDB
 from sqlbn.engines.limits import Limits
 from sqlbn.kinds.ensemble import ensemble_fit
+from sqlbn.kinds.product.factor_tables import fuse
 
 # Every count by a query, and every value sorted by one.
 QUERIES: dict[str, Any] = {
@@ -255,3 +256,34 @@ def test_few_factors_are_joined_one_by_one(tmp_path: Path, fruit: pa.Table) -> N
         connection.execute(f"ATTACH '{store}' AS s (READ_ONLY)")
         listed = connection.execute("SELECT table_name FROM duckdb_tables()").fetchall()
     assert ("predict_long",) not in listed
+
+
+def fused_one_by_one(
+    families: list[tuple[int, ...]], slots: list[int], most: int
+) -> list[list[tuple[int, ...]]]:
+    left, groups = list(families), []
+    while left:
+        group = [left.pop(0)]
+        union = set(group[0])
+        while left:
+            growth = [math.prod(slots[v] for v in f if v not in union) for f in left]
+            best = growth.index(min(growth))
+            if math.prod(slots[v] for v in union) * growth[best] > most:
+                break
+            union |= set(left[best])
+            group.append(left.pop(best))
+        groups.append(group)
+    return groups
+
+
+@examples(100, 40)
+@given(st.randoms(use_true_random=False), st.sampled_from((1, 4, 30, 200, 2048)))
+def test_tables_are_fused_as_if_every_family_were_tried(rng: Any, most: int) -> None:
+    d = rng.randint(1, 12)
+    slots = [rng.choice((1, 2, 3, 5, 9)) for _ in range(d)]
+    families = [
+        (i, *rng.sample([j for j in range(d) if j != i], rng.randint(0, min(d - 1, 3))))
+        for i in range(d)
+    ]
+    rng.shuffle(families)
+    assert fuse(families, slots, most) == fused_one_by_one(families, slots, most)

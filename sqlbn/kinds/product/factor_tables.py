@@ -129,19 +129,29 @@ def fuse(
     families: Sequence[tuple[int, ...]], slots: Sequence[int], most: int
 ) -> list[list[tuple[int, ...]]]:
     """Groups of families whose joint key has at most so many values: one table each."""
-    left = list(families)
-    groups = []
+    members: dict[int, list[int]] = {}
+    for i, family in enumerate(families):
+        for v in family:
+            members.setdefault(v, []).append(i)
+    alone = [math.prod(slots[v] for v in family) for family in families]
+    left, groups = dict.fromkeys(range(len(families))), []
+    by_growth = dict.fromkeys(sorted(left, key=lambda i: (alone[i], i)))
     while left:
-        group = [left.pop(0)]
-        union = set(group[0])
-        while left:
+        chosen, union, group = next(iter(left)), set[int](), []
+        while True:
+            union |= set(families[chosen])
+            group.append(families[chosen])
+            del left[chosen], by_growth[chosen]
+            # Only families that share a variable with the union grow it by less than they are.
+            near = {i for v in union for i in members[v] if i in left}
+            growth = {i: math.prod(slots[v] for v in families[i] if v not in union) for i in near}
+            far = next((i for i in by_growth if i not in near), None)
+            if far is not None:
+                growth[far] = alone[far]
             keys = math.prod(slots[v] for v in union)
-            growth = [math.prod(slots[v] for v in f if v not in union) for f in left]
-            best = min(range(len(left)), key=growth.__getitem__)
-            if keys * growth[best] > most:
+            chosen = min(growth, key=lambda i: (growth[i], i), default=-1)
+            if chosen < 0 or keys * growth[chosen] > most:
                 break
-            union |= set(left[best])
-            group.append(left.pop(best))
         groups.append(group)
     return groups
 
