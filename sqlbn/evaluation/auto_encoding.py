@@ -239,9 +239,10 @@ def planned(session: Session, source: Source, options: FitOptions) -> list[str]:
     little = _too_little(training.rows, classes, session.limits)
     if options.effort is None or little is None:
         rows = min(training.rows, options.loocv_sample or training.rows)
-        if "race" not in options.make_learner().kind.options:  # no nested products
-            return options.plan()
-        return [*options.plan(), planned_form(session, rows, len(columns), len(classes))]
+        kind, sizes = options.make_learner().kind, (len(columns), len(classes))
+        lines = [*options.plan(), *kind.outlook(*sizes, session.limits)]
+        nested = "race" in kind.options
+        return [*lines, planned_form(session, rows, *sizes)] if nested else lines
     first = next((e for e in candidates(options.encodings) if not e.is_supervised), None)
     plain = _with(options.as_single(), first or Discretisation())
     return [f"{little} to choose by: one plain model", *plain.plan()]

@@ -247,6 +247,10 @@ class Kind(ABC):
         """The loss by which models of this kind are compared."""
         return self.selection.loss if self.selection is not None else "rmse"
 
+    def outlook(self, n_attributes: int, n_classes: int, limits: Limits) -> list[str]:
+        """What to know of a model of so many attributes before it is made, a line each."""
+        return []
+
     def tries_in_arrays(self, codes: Encoded) -> bool:
         """Whether a trial of such codes, of which only the shape matters, makes no table."""
         return False

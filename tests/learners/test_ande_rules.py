@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 from ande_cases import agree, every_n, made, meaning, outcome, same, some_names
+from limited import limited
 from random_tables import (
     TARGET,
     WEIGHT,
@@ -165,3 +166,13 @@ def test_subsumption_can_leave_too_few() -> None:
     case = made(("x", "z"), rows, [("a", "c")], n=2, subsumption=True, min_count=2)
     p, q = 2 + 1 / 4, 1 + 1 / 4
     agree(same(case), [[p / (p + q), q / (p + q)]])
+
+
+def test_a_dry_run_says_how_long_scoring_takes(fruit: pa.Table) -> None:
+    """And what to do where it is long."""
+    from sqlbn.api.results import plan
+
+    [said] = [line for line in plan("kind", "a1de", data=fruit) if "super-parents" in line]
+    assert "100,000 rows are scored in about" in said and "with fewer" not in said
+    with limited(average_outlook_seconds=0.0):
+        assert plan("kind", "a2de", data=fruit)[-1].endswith("with fewer attributes or n=1 in less")

@@ -17,7 +17,7 @@ from sqlbn.engines.sql import NAMES, select_sql
 from sqlbn.engines.threads import ahead
 from sqlbn.kinds.average.array_scores import scores_of
 from sqlbn.kinds.average.super_arrays import SuperArrays, array_bytes, read_arrays
-from sqlbn.kinds.average.superparents import SuperParents
+from sqlbn.kinds.average.superparents import SuperParents, scoring_seconds
 from sqlbn.kinds.compiler import Scorer, coded_rows
 from sqlbn.kinds.row_queries import distinct_rows, identity
 
@@ -51,7 +51,7 @@ def scored_in_arrays(
         arrays = read_arrays(session, scorer, supers).as_factors(limits.average_product_safe)
         names = [key["alias"] for key in keys]
         size = chunk_rows(n, limits)
-        with progress.stage("score", _title(supers, scorer, n), n, -(-n // size)):
+        with progress.stage("score", _title(session, supers, scorer, n), n, -(-n // size)):
             _score(session, scorer, arrays, distinct.relation, names, table, size, progress)
     finally:
         row_engine.unpersist(distinct)
@@ -67,8 +67,11 @@ def chunk_rows(rows: int, limits: Limits) -> int:
     return min(most, max(most // 16, -(-rows // 4)))
 
 
-def _title(supers: SuperParents, scorer: Scorer, rows: int) -> str:
-    return f"scoring {rows:,} distinct rows by {len(supers.sets) - 1:,} super-parents"
+def _title(session: Session, supers: SuperParents, scorer: Scorer, rows: int) -> str:
+    sizes = (len(scorer.used), len(scorer.class_names))
+    taken = scoring_seconds(session.limits, rows, len(supers.sets), *sizes) / session.threads
+    title = f"scoring {rows:,} distinct rows by {len(supers.sets) - 1:,} super-parents"
+    return title + (f", about {taken:.0f} s" if taken >= 1 else "")
 
 
 def _score(

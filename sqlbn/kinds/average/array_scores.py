@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any
 
 import numpy as np
@@ -43,18 +43,16 @@ def scores_of(arrays: SuperArrays, codes: Array, limits: Limits) -> Array:
 
 
 def _without_implied(arrays: SuperArrays, codes: Array) -> Array:
-    """Codes in which a value that another one implies is the code of dropped values."""
-    dropped: dict[int, Array] = {}
-    for special, generals in arrays.implied.items():
-        for general, implied in generals.items():
-            said = implied[codes[special]] == codes[general]
-            dropped[general] = dropped[general] | said if general in dropped else said
-    if not dropped:
-        return codes
-    codes = codes.copy()
-    for general, rows in dropped.items():
-        codes[general, rows] = arrays.radices[general] - 1
-    return codes
+    """Codes of which one stands for all that say nothing, as values do that another one implies.
+
+    It is the first of them: tables of several attributes have as few slots as may be.
+    """
+    counting = np.array(arrays.counting, codes.dtype)
+    changed: Array = np.minimum(codes, counting[:, None])
+    for block in arrays.implied:
+        for general, rows in block.dropped(codes).items():
+            changed[general, rows] = counting[general]
+    return changed
 
 
 def _alike(
@@ -62,28 +60,41 @@ def _alike(
 ) -> Iterator[tuple[Array | None, Sequence[int]]]:
     """Rows with the attributes that say anything of them; None are all rows.
 
-    Enough rows that ignore the same attributes are on their own: a model without these. The others
-    stay together.
+    Rows are sorted by what they ignore: first by attributes that about half of them ignore. Enough
+    rows that ignore the same are on their own, others are with their neighbours: a model without
+    what all of them ignore.
     """
-    used = sorted(arrays.children)
+    used = np.array(sorted(arrays.children))
     counting = np.array([arrays.counting[v] for v in used])
     ignored = codes[used] >= counting[:, None]
-    if not ignored.any():
-        yield None, used
+    share = ignored.mean(axis=1)
+    if not share.any():
+        yield None, used.tolist()
         return
-    bits = np.ascontiguousarray(np.packbits(ignored, axis=0).T)
-    kinds, kind_of, n = np.unique(bits, axis=0, return_inverse=True, return_counts=True)
-    order = np.argsort(kind_of.ravel(), kind="stable")
-    starts = np.cumsum(n) - n
-    rest = []
-    for kind in range(len(kinds)):
-        rows = order[starts[kind] : starts[kind] + n[kind]]
-        if n[kind] < least:
-            rest.append(rows)
-            continue
-        yield rows, [v for v, no in zip(used, ignored[:, rows[0]], strict=True) if not no]
-    if rest:
-        yield np.concatenate(rest), used
+    by_share = np.argsort(abs(share - 0.5), kind="stable")
+    bits = np.packbits(ignored[by_share], axis=0)
+    words = np.zeros((len(bits) + -len(bits) % 8, codes.shape[1]), np.uint8)
+    words[: len(bits)] = bits
+    by_row = np.ascontiguousarray(words.T).view(">u8").astype(np.uint64)
+    order = np.lexsort(by_row.T[::-1])
+    by_row, ignored = by_row[order], ignored[:, order]
+    changes = np.flatnonzero((by_row[1:] != by_row[:-1]).any(axis=1)) + 1
+    for first, stop in _segments([0, *changes.tolist(), len(order)], least):
+        yield order[first:stop], used[~ignored[:, first:stop].all(axis=1)].tolist()
+
+
+def _segments(bounds: Sequence[int], least: int) -> Iterator[tuple[int, int]]:
+    """Runs of equal rows: long ones alone, short ones together until they are as long."""
+    first = bounds[0]
+    for start, stop in pairwise(bounds):
+        if stop - start >= least and first < start:
+            yield first, start
+            first = start
+        if stop - first >= least:
+            yield first, stop
+            first = stop
+    if first < bounds[-1]:
+        yield first, bounds[-1]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from sqlbn.engines.limits import Limits
 from sqlbn.engines.progress import Progress
 from sqlbn.engines.relations import Encoded, Source
 from sqlbn.engines.workspace import Workspace
+from sqlbn.errors import opt
 from sqlbn.kinds.average.array_rows import scored_in_arrays
 from sqlbn.kinds.average.average_fit import (
     AverageFit,
@@ -30,6 +32,7 @@ from sqlbn.kinds.average.superparents import (
     SuperParents,
     implied_table,
     read_supers,
+    scoring_seconds,
 )
 from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.estimates import Smoothing
@@ -68,6 +71,17 @@ class AverageKind(Kind):
     @property
     def selection(self) -> Selection | None:
         return self.selects
+
+    def outlook(self, n_attributes: int, n_classes: int, limits: Limits) -> list[str]:
+        kept, rows = len(self.averaging.kept(range(n_attributes))), limits.average_outlook_rows
+        supers = math.comb(kept, self.averaging.n)
+        taken = scoring_seconds(limits, rows, supers, kept, n_classes)
+        said = (
+            f"super-parents: {supers:,}; {rows:,} rows are scored in about {taken:.2g} s of a core"
+        )
+        if taken <= limits.average_outlook_seconds or kept <= self.averaging.n:
+            return [said]
+        return [f"{said}; with fewer {opt('attributes')} or {opt('n', 1)} in less"]
 
     def has_loo(self, smoothing: Smoothing) -> bool:
         return True

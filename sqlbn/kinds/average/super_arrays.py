@@ -14,6 +14,7 @@ from sqlbn.engines import Session
 from sqlbn.engines.packing import strides
 from sqlbn.engines.row_engine import Arrays
 from sqlbn.engines.sql import relation_sql, select_sql
+from sqlbn.kinds.average.implied_rows import ImpliedBlock, blocks_of
 from sqlbn.kinds.average.superparents import SUPER_TABLE, SuperParents, implied_table
 from sqlbn.kinds.compiler import Scorer
 from sqlbn.kinds.product.factor_tables import Factor
@@ -124,7 +125,7 @@ Child = FullChild | SeenChild
 
 @dataclass(frozen=True)
 class SuperArrays:
-    """Everything that rows are scored with; `implied` is what values imply.
+    """Everything that rows are scored with; `implied` are blocks of what values imply.
 
     Logarithms, or, where `multiplied`, factors of which no product leaves the range of numbers.
     `counting` is how many codes of each attribute are not ignored.
@@ -132,7 +133,7 @@ class SuperArrays:
 
     supers: tuple[Super, ...]
     children: Mapping[int, Child]
-    implied: Mapping[int, Mapping[int, Array]]
+    implied: tuple[ImpliedBlock, ...]
     radices: tuple[int, ...]
     counting: tuple[int, ...]
     multiplied: bool = False
@@ -207,7 +208,8 @@ def read_arrays(session: Session, scorer: Scorer, supers: SuperParents) -> Super
             children[factor.variables[0]] = _seen(scorer, supers, factor, table, divisors)
     implied = {j: _implied(_table(session, scorer, implied_table(j))) for j in supers.implying}
     counting = [supers.n_counting(v) if supers.ignores else r for v, r in enumerate(supers.radices)]
-    return SuperArrays(tuple(made), children, implied, supers.radices, tuple(counting))
+    blocks = blocks_of(implied, supers.radices, session.limits)
+    return SuperArrays(tuple(made), children, blocks, supers.radices, tuple(counting))
 
 
 def _table(session: Session, scorer: Scorer, name: str) -> Arrays:

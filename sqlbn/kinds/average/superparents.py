@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sqlbn.counts.cover import Family
 from sqlbn.counts.subsets import SeenCells, SubsetCounts
 from sqlbn.encoding.codebook import Codebook
+from sqlbn.engines.limits import Limits
 from sqlbn.engines.packing import key_type
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Smoothing
@@ -79,6 +80,13 @@ class SuperParents:
     def keys_of(self, subset: Family) -> int:
         """Combinations of codes of a set."""
         return math.prod(self.radices[v] for v in subset)
+
+
+def scoring_seconds(
+    limits: Limits, rows: int, n_supers: int, n_children: int, n_classes: int
+) -> float:
+    """About how long a core takes to score so many distinct rows in arrays."""
+    return limits.average_term_seconds * rows * n_supers * n_children * n_classes
 
 
 def turns(
