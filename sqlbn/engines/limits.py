@@ -455,6 +455,13 @@ class Limits:
     weights_held_share: float = 0.25
     weights_grouped_rows: int = 10_000
 
+    # Pairs of features of long input: cells of their table, all codes squared by class (2^24 are
+    # 134 MB); pairs of cells that rows have; cells of the rows that are joined with themselves at a
+    # time, which is what the join holds.
+    sparse_pair_cells: int = 1 << 24
+    sparse_pair_load: int = 1 << 29
+    sparse_part_cells: int = 1 << 22
+
     # -- store, updates ----------------------------------------------------------------------
 
     # Rows of a stream that are read at once, however large a batch is.

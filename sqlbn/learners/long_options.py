@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sqlbn.learners.fit_options import FitOptions
 
 # The learners of long input, and which of their options are for columns only.
-_LEARNERS: Mapping[str, tuple[str, ...]] = {"nb": ("members",)}
+_LEARNERS: Mapping[str, tuple[str, ...]] = {"nb": ("members",), "kdb": ("members",)}
 # What is about columns, weights of rows, or passes that long input has not.
 _NOT_FOR_CELLS = (
     *("columns", "exclude", "categorical", "numeric", "keep", "weight", "encodings"),

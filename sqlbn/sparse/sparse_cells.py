@@ -21,6 +21,7 @@ from sqlbn.engines.sql import identifier, render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError, NoRowsError, opt
 from sqlbn.kinds.sparse.cell_rules import CellRules
+from sqlbn.learners.fit_options import FitOptions
 
 # The names of the features while the tables are made.
 NAMES_OF_FEATURES = "feature_names"
@@ -40,6 +41,17 @@ class NumberedRows:
     def class_counts(self) -> list[float]:
         """Rows of each class."""
         return [float(n) for _, n in self.classes]
+
+
+@dataclass(frozen=True)
+class LabelledCells:
+    """Cells whose counts are in the workspace: (n, y, place and, where there is one, v)."""
+
+    workspace: Workspace
+    relation: str
+    rules: CellRules
+    rows: NumberedRows
+    ignored: int
 
 
 @contextmanager
@@ -207,3 +219,29 @@ def require_features(workspace: Workspace, rows: LongRows) -> None:
         raise NoRowsError(
             f"no cell of {rows.cells.label} belongs to a row that has a class in {rows.target!r}"
         )
+
+
+@contextmanager
+def counted_cells(
+    workspace: Workspace,
+    rows: LongRows,
+    rules: CellRules,
+    options: FitOptions,
+    progress: Progress,
+    known: str | None = None,
+) -> Iterator[LabelledCells]:
+    """The cells of labelled rows, counted into the workspace; cuts that are `known` are kept."""
+    session = workspace.session
+    with progress.stage("profile", "looking at the cells"):
+        n_cells = check_cells(session, rows.cells, rows.names)
+    cells = rules.cells_sql(rows.cells.filtered_relation)
+    with numbered_rows(session, rows, workspace) as numbered:
+        ignored = ignored_cells(session, rows, numbered)
+        if ignored:
+            progress.note(f"{ignored:,} cells are of rows that have no class: ignored")
+        with placed_cells(session, cells, numbered, rules, workspace, progress) as kept:
+            with progress.stage("count", f"counting {n_cells:,} cells", numbered.rows):
+                bins = options.discretisation.bins
+                count_cells(workspace, kept.relation, rules, bins, known)
+            require_features(workspace, rows)
+            yield LabelledCells(workspace, kept.relation, rules, numbered, ignored)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,18 +14,17 @@ from sqlbn.engines.value_types import plain_type
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.sparse.cell_rules import CellRules
 from sqlbn.kinds.sparse.sparse_counts import SparseCounts
-from sqlbn.kinds.sparse.sparse_tables import write_empty, write_features, write_predicting
-from sqlbn.learners.fit_options import FitOptions
-from sqlbn.sparse.sparse_cells import (
-    NAMES_OF_FEATURES,
-    NumberedRows,
-    check_cells,
-    count_cells,
-    ignored_cells,
-    numbered_rows,
-    placed_cells,
-    require_features,
+from sqlbn.kinds.sparse.sparse_families import Changes, joint_rows
+from sqlbn.kinds.sparse.sparse_tables import (
+    write_empty,
+    write_features,
+    write_predicting,
+    write_together,
 )
+from sqlbn.learners.base import Learner
+from sqlbn.learners.fit_options import FitOptions
+from sqlbn.sparse.sparse_cells import NAMES_OF_FEATURES, LabelledCells, counted_cells
+from sqlbn.sparse.sparse_pairs import paired_features
 from sqlbn.store.history import (
     CountedFile,
     Step,
@@ -40,17 +37,6 @@ from sqlbn.store.meta import now, program_meta, write_meta
 from sqlbn.store.spec import ModelSpec, made_spec
 
 
-@dataclass(frozen=True)
-class LabelledCells:
-    """Cells whose counts are in the workspace: (n, y, place and, where there is one, v)."""
-
-    workspace: Workspace
-    relation: str
-    rules: CellRules
-    rows: NumberedRows
-    ignored: int
-
-
 def fit_long(
     session: Session, rows: LongRows, options: FitOptions, progress: Progress
 ) -> tuple[Workspace, ModelSpec]:
@@ -60,56 +46,82 @@ def fit_long(
     rules = CellRules.of(rows.cells, rows.names, options.features, left_out)
     try:
         with counted_cells(workspace, rows, rules, options, progress) as counted:
-            derive(workspace, counted.rows.class_counts, options, progress)
-        _describe(counted, rows, options, progress)
+            classes = counted.rows.class_counts
+            noted = derive(workspace, classes, options, progress, counted)
+        _describe(counted, rows, options, progress, noted)
         return workspace, made_spec(workspace)
     except BaseException:
         workspace.drop()
         raise
 
 
-@contextmanager
-def counted_cells(
+def derive(
     workspace: Workspace,
-    rows: LongRows,
-    rules: CellRules,
+    class_counts: list[float],
     options: FitOptions,
     progress: Progress,
-    known: str | None = None,
-) -> Iterator[LabelledCells]:
-    """The cells of labelled rows, counted into the workspace; cuts that are `known` are kept."""
-    session = workspace.session
-    with progress.stage("profile", "looking at the cells"):
-        n_cells = check_cells(session, rows.cells, rows.names)
-    cells = rules.cells_sql(rows.cells.filtered_relation)
-    with numbered_rows(session, rows, workspace) as numbered:
-        ignored = ignored_cells(session, rows, numbered)
-        if ignored:
-            progress.note(f"{ignored:,} cells are of rows that have no class: ignored")
-        with placed_cells(session, cells, numbered, rules, workspace, progress) as kept:
-            with progress.stage("count", f"counting {n_cells:,} cells", numbered.rows):
-                bins = options.discretisation.bins
-                count_cells(workspace, kept.relation, rules, bins, known)
-            require_features(workspace, rows)
-            yield LabelledCells(workspace, kept.relation, rules, numbered, ignored)
+    cells: LabelledCells | None = None,
+) -> dict[str, Any]:
+    """All further tables of a model from the counts in its workspace; what is noted of them.
 
-
-def derive(
-    workspace: Workspace, class_counts: list[float], options: FitOptions, progress: Progress
-) -> None:
-    """All further tables of a model from the counts in its workspace."""
+    `cells` are those that were counted, where the learner needs more than single features.
+    """
+    counts = SparseCounts.read(workspace, class_counts)
+    counts.check()
+    learner, joint, noted = options.make_learner(), None, dict[str, Any]()
+    if learner.needs.pairs and cells is not None:
+        joint, noted = _depend(cells, counts, learner, options, progress)
     with progress.stage("parameters", "tables of the model"):
-        counts = SparseCounts.read(workspace, class_counts)
-        counts.check()
         weights = np.ones(counts.d)
         write_features(workspace, workspace.table(NAMES_OF_FEATURES), counts, weights)
-        write_predicting(workspace, counts, options.rules, weights)
+        write_predicting(workspace, counts, options.rules, weights, joint)
         workspace.remove(NAMES_OF_FEATURES)
         write_empty(workspace)
+    return noted
+
+
+def _depend(
+    cells: LabelledCells,
+    counts: SparseCounts,
+    learner: Learner,
+    options: FitOptions,
+    progress: Progress,
+) -> tuple[Changes, dict[str, Any]]:
+    """What features change together by their parents; fills the tables about these."""
+    workspace, changes = cells.workspace, Changes()
+    with paired_features(cells, counts, progress) as paired:
+        with progress.stage("structure", "finding parents"):
+            info = paired.information
+            structure = learner.structure(info)
+        families = [(f, *parents) for f, parents in enumerate(structure.parents) if parents]
+        with progress.stage("families", "counting families", cells.rows.rows):
+            found = paired.of_sets(families)
+        places = paired.places.tolist()
+        for f, parents in enumerate(structure.parents):
+            family = (f, *parents)
+            members = [places[v] for v in family]
+            arrays = found[family] if parents else counts.of_feature(places[f])
+            changes.add(members, arrays, counts, options.rules, cells.rules.mode != "presence")
+    rank = {places[f]: at for at, f in enumerate(structure.order)}
+    write_together(workspace, joint_rows(changes, rank, len(counts.class_counts)))
+    assert info.cmi is not None
+    workspace.fill(
+        "feature_parents",
+        [
+            (places[f], places[parent], at, float(info.cmi[f, parent]))
+            for f, parents in enumerate(structure.parents)
+            for at, parent in enumerate(parents)
+        ],
+    )
+    return changes, {"paired_features": len(places)}
 
 
 def _describe(
-    counted: LabelledCells, rows: LongRows, options: FitOptions, progress: Progress
+    counted: LabelledCells,
+    rows: LongRows,
+    options: FitOptions,
+    progress: Progress,
+    noted: Mapping[str, Any],
 ) -> None:
     numbered = counted.rows
     step = Step(
@@ -122,7 +134,7 @@ def _describe(
         files=files_of(rows, options.where, options.table, options.query),
     )
     write_history(counted.workspace, [step])
-    write_meta(counted.workspace, _meta(counted, rows, options, progress))
+    write_meta(counted.workspace, {**_meta(counted, rows, options, progress), **noted})
 
 
 def files_of(

@@ -15,8 +15,8 @@ from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError, OptionError, SourceError, StoreError, opt
 from sqlbn.kinds.sparse.cell_rules import CellRules
 from sqlbn.kinds.sparse.sparse_query import SparseScoring
-from sqlbn.sparse.sparse_cells import NAMES_OF_FEATURES
-from sqlbn.sparse.sparse_fit import counted_cells, derive, files_of
+from sqlbn.sparse.sparse_cells import NAMES_OF_FEATURES, counted_cells
+from sqlbn.sparse.sparse_fit import derive, files_of
 from sqlbn.sparse.sparse_source import open_long_like
 from sqlbn.store.history import (
     Action,
@@ -72,6 +72,7 @@ def change_long_rows(
     """Add rows to a model of long input or take them out."""
     if refit_weights:
         raise OptionError(f"{opt('refit_weights', True)}: the model has no weights to fit")
+    _check_counts_tell(model)
     where = rows.pop("where", None)
     where = where if where is not None else model.spec.meta["where"] or None
     session, scoring = model.workspace.session, model.spec.scoring
@@ -106,6 +107,8 @@ def change_long_rows(
 
 def merge_long(model: StoredModel, other: StoredModel, again: bool, progress: Progress) -> Changed:
     """The model of the rows of two models of long input, from their counts alone."""
+    for each in (model, other):
+        _check_counts_tell(each)
     one, two = model.spec.scoring, other.spec.scoring
     if not (isinstance(one, SparseScoring) and isinstance(two, SparseScoring)):
         raise StoreError(f"one is of long input ({opt('long')}), the other of columns")
@@ -142,6 +145,16 @@ def merge_long(model: StoredModel, other: StoredModel, again: bool, progress: Pr
         return step, Rebuilt(meta={"cells_ignored": ignored})
 
     return run_change(model, change, progress, other)
+
+
+def _check_counts_tell(model: StoredModel) -> None:
+    """An error where a model is made of more than the counts that it stores."""
+    scoring, learner = model.spec.scoring, model.spec.meta["learner"]
+    if isinstance(scoring, SparseScoring) and learner != "nb":
+        raise StoreError(
+            f"a model of long input by {learner} cannot be changed: its counts of single features, "
+            "which are stored, do not tell it; fit all rows again"
+        )
 
 
 def _check_rows(rows: LongRows, rules: CellRules, model: StoredModel) -> None:

@@ -82,7 +82,7 @@ def main() -> None:
     parser.add_argument("--threads", default="2")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--learner", default="nb")
-    parser.add_argument("--options", nargs="*", default=[])
+    parser.add_argument("--options", default="", help="of the fit, as one text: '--k 1'")
     parser.add_argument("--folder", type=Path, required=True)
     given = parser.parse_args()
     folder: Path = given.folder
@@ -95,7 +95,7 @@ def main() -> None:
     limits = ["--memory-limit", given.memory, "--threads", given.threads]
     fit = [*program, "fit", cells, "--long", "doc,word", "--labels", labels, "-t", "topic"]
     fit += ["--learner", given.learner, "--features", str(given.features), "--store", store]
-    found = {"fit": measured([*fit, "--replace", *given.options, *limits])}
+    found = {"fit": measured([*fit, "--replace", *given.options.split(), *limits])}
     predict = [*program, "predict", "model", cells, "--store", store, *limits]
     found["predict"] = measured([*predict, "--out", str(folder / "scored.parquet")])
     print(json.dumps({"cells": pq.read_metadata(cells).num_rows, **found}))

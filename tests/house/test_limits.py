@@ -35,7 +35,8 @@ REASONS = {
         data/remote._NO_HEAD data/spark_tables._ROWS_A_FILE engines/settings._MOST_BYTES
         engines/spark/spark_session._CONNECT_PORT exporting/document.VERSION exporting/pmml._DAY
         exporting/script._PREFIX_BYTES kinds/average/average_loo_tables.NO_COUNT
-        kinds/average/superparents._NO_CODE networks/following._NO_LIMIT
+        kinds/average/superparents._NO_CODE kinds/sparse/sparse_families.UNSEEN
+        networks/following._NO_LIMIT
         lab/comparators._HGB_CATEGORIES networks/inference._MOST_AXES
         networks/random_networks.CHUNK options/user_values._MOST
         store/condition.HEADERS store/history._PLACE store/history._PLACES store/history._SAMPLE

@@ -60,6 +60,7 @@ CASES: dict[str, dict[str, Any]] = {
     "many classes": {"learner": "nb", "target": "name", "columns": ["colour"]},
     "sparse average": {"learner": "a2de", "columns": ["name", *PLAIN], "categorical": ["name"]},
     "long": {"learner": "nb", "long": ["id", "about", "value"], "columns": None},
+    "long kdb": {"learner": "kdb", "long": ["id", "about", "value"], "columns": None},
     "wide keys": {"learner": "kdb", "k": 4, "backoff": "parents", "bins": 60},
 }
 

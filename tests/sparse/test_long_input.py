@@ -13,6 +13,8 @@ import pyarrow as pa
 import pytest
 
 import sqlbn
+from sqlbn.engines.limits import Limits
+from sqlbn.engines.progress import Progress
 from sqlbn.errors import SqlbnError
 
 D = 9
@@ -105,6 +107,75 @@ def test_the_same_as_columns(kind: str, options: dict[str, Any]) -> None:
         of_wide = wide.evaluate(columns)
         for loss, value in of_wide.losses.items():
             assert of_long.losses[loss] == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "k", "options"),
+    [
+        ("presence", 1, {}),
+        ("presence", 3, {"unseen": "smoothed"}),
+        ("text", 1, {"missing": "ignore"}),
+        ("text", 2, {}),
+        ("whole", 2, {"unseen": "smoothed", "backoff": "parents"}),
+        ("number", 1, {}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:left out")
+def test_parents_are_those_of_columns(
+    kind: str, k: int, options: dict[str, Any], tmp_path: Path
+) -> None:
+    cells, labels = drawn(kind, 220, 1)
+    new, ids = drawn(kind, 60, 2, more=["never"], start=1000)
+    if kind == "text":
+        new += [{"doc": 1000 + i, "word": FEATURES[i % D], "what": "odd"} for i in range(60)]
+        new = list({(c["doc"], c["word"]): c for c in new}.values())
+    given: dict[str, Any] = {**options, "k": k}
+    wide = sqlbn.fit(pivoted(kind, cells, labels), "sort", "kdb", keep=FEATURES, **given)
+    # Joins of a few cells at a time: the parts add up.
+    limits = Limits(sparse_part_cells=100)
+    table, wanted = pa.Table.from_pylist(new), pa.Table.from_pylist(ids)
+    with wide, fitted(kind, cells, labels, "kdb", limits=limits, **given) as model:
+        found = model.predict(table, labels=wanted)
+        expected = wide.predict(pivoted(kind, new, ids))
+        np.testing.assert_allclose(
+            probabilities(found), probabilities(expected), rtol=0, atol=1e-12
+        )
+        names = {row["place"]: row["feature"] for row in model.features.to_pylist()}
+        arcs = model._workspace.arrow("feature_parents").to_pylist()
+        assert {(names[a["place"]], names[a["parent"]], a["rank"]) for a in arcs} == {
+            (a["attribute"], a["parent"], a["rank"]) for a in wide.parents.to_pylist()
+        }
+        model.save(tmp_path / "m.duckdb", "words")
+        known = model.predict(table)
+        with pytest.raises(SqlbnError, match="a model of long input by kdb cannot be changed"):
+            model.update(table, labels=wanted)
+    con = duckdb.connect()
+    con.execute(f"ATTACH '{tmp_path / 'm.duckdb'}' AS m (READ_ONLY)")
+    con.register("given", table)
+    con.execute("CREATE TABLE cells AS FROM given")
+    of_macro = con.sql("FROM m.words.predict('cells')").to_arrow_table()
+    np.testing.assert_allclose(probabilities(of_macro), probabilities(known), rtol=0, atol=1e-14)
+
+
+def test_features_without_pairs_depend_on_the_class_alone() -> None:
+    """The most informative ones have parents, the others none; which, and why, is said."""
+    cells, labels = drawn("presence", 200, 13)
+    said: list[str] = []
+
+    class Listening(Progress):
+        def note(self, text: str) -> None:
+            said.append(text)
+
+    for limits in (Limits(sparse_pair_cells=8 * 8 * 3), Limits(sparse_pair_load=150)):
+        with fitted(
+            "presence", cells, labels, "kdb", k=1, limits=limits, progress=Listening()
+        ) as model:
+            n = model.meta["paired_features"]
+            assert 1 < n < D
+            assert f"pairs are counted of the {n} most informative of {D} features" in said.pop()
+            first = {f["place"] for f in model.features.to_pylist() if f["rank"] < n}
+            arcs = model._workspace.arrow("feature_parents").to_pylist()
+            assert {a[end] for a in arcs for end in ("place", "parent")} == first
 
 
 @pytest.mark.parametrize("kind", VALUES)

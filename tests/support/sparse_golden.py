@@ -15,6 +15,9 @@ SCORES = {
     "cells": CELLS,
     "features": '"model"."predict_features"',
     "parts": '"model"."predict_values"',
+    "depth": 1,
+    "together": '"model"."predict_together"',
+    "unseen": 4294967295,
 }
 
 SPARSE_CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -106,6 +109,21 @@ SPARSE_CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "scores of rows whose cells have no value": (
         "sparse/scores",
         {**SCORES, "match": None, "tells_unseen": False},
+    ),
+    "scores of rows with features that depend on others": (
+        "sparse/scores",
+        {**SCORES, "match": TEXT, "tells_unseen": True, "depth": 3},
+    ),
+    "cells of some features": (
+        "sparse/coded_cells",
+        {"cells": "cells_2", "chosen": "chosen_7", "values": "feature_values", "match": TEXT},
+    ),
+    "number of cells": ("sparse/number_of_cells", {"cells": "cells_2"}),
+    "pairs of cells in rows": ("sparse/pair_load", {"cells": "cells_2", "chosen": "chosen_7"}),
+    "counts of pairs": ("sparse/pair_counts", {"cells": "coded_8", "first": 0, "last": 1000}),
+    "counts of sets": (
+        "sparse/set_counts",
+        {"sets": "sets_9", "cells": "coded_8", "others": range(1, 3)},
     ),
     "classes and scores of rows": (
         "sparse/labelled",

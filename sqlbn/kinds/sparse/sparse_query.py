@@ -17,21 +17,30 @@ from sqlbn.kinds.compiler import Scorer, probabilities_sql
 from sqlbn.kinds.estimates import Smoothing
 from sqlbn.kinds.kind import Readable, Scoring
 from sqlbn.kinds.sparse.cell_rules import CellRules
+from sqlbn.kinds.sparse.sparse_families import UNSEEN
 
 
 @dataclass(frozen=True)
 class SparseScoring(Scoring):
-    """The score of a row without any feature, and what every cell adds to it."""
+    """The score of a row without any feature, and what every cell adds to it.
+
+    `depth`: of how many cells it is known what they add together.
+    """
 
     marker: ClassVar[str] = "features"
     rules: CellRules
     starts: tuple[float, ...]
+    depth: int = 1
 
     @classmethod
     def read(cls, workspace: Workspace, books: Sequence[Codebook], smoothing: Smoothing) -> Scoring:
         said = workspace.read("meta", "value", where=f"key = {literal('long')}")
         rules = CellRules.read(json.loads(said[0][0]))
-        return cls(rules, tuple(float(x) for x in workspace.read("predict_absent")[0]))
+        depth = 1
+        if "predict_together" in workspace.names():
+            together = workspace.table("predict_together")
+            depth = int(workspace.session.row(select_sql(together, "max(level)"))[0] or 1)
+        return cls(rules, tuple(float(x) for x in workspace.read("predict_absent")[0]), depth)
 
     @property
     def name(self) -> str:
@@ -63,6 +72,9 @@ def sparse_scores(scoring: SparseScoring, prefix: str | None, cells: str, told: 
         parts=relation_sql(prefix, "predict_values"),
         match=scoring.rules.match_sql("x"),
         tells_unseen=told,
+        depth=scoring.depth,
+        together=relation_sql(prefix, "predict_together"),
+        unseen=UNSEEN,
     )
 
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sqlbn.engines.sql import render
+from sqlbn.engines.sql import render, select_sql
 from sqlbn.engines.workspace import Workspace
 from sqlbn.kinds.estimates import Array, Smoothing, log_prior
 from sqlbn.kinds.sparse.sparse_counts import SparseCounts
+from sqlbn.kinds.sparse.sparse_families import Changes, JointRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,41 +60,28 @@ def write_features(workspace: Workspace, names: str, counts: SparseCounts, weigh
     session.drop_table(about)
 
 
-def absent_score(
-    counts: SparseCounts, smoothing: Smoothing, weights: Array, shifts: Array | None = None
-) -> list[float]:
-    """The log score of a row without any feature, by class."""
-    logs, _ = counts.logs(smoothing)
-    absent = (logs[counts.absent] * weights[:, None])[weights > 0]
-    prior = log_prior(counts.class_counts.tolist(), smoothing)
-    return (
-        [math.fsum([p, *column]) for p, column in zip(prior, absent.T.tolist(), strict=True)]
-        if len(absent)
-        else list(prior)
-    )
-
-
 def write_predicting(
-    workspace: Workspace, counts: SparseCounts, smoothing: Smoothing, weights: Array
+    workspace: Workspace,
+    counts: SparseCounts,
+    smoothing: Smoothing,
+    weights: Array,
+    joint: Changes | None = None,
 ) -> None:
-    """The tables of prediction: by how much a cell changes the score of a row without any."""
+    """The tables of prediction: by how much a cell changes the score of a row without any.
+
+    `joint` are the changes of features that depend on others.
+    """
     n_classes = len(counts.class_counts)
-    logs, unseen = counts.logs(smoothing)
-    used = np.flatnonzero(weights > 0)
-    start = absent_score(counts, smoothing, weights)
+    has_values = _is_filled(workspace, "feature_values")
+    start, changes, unseen = _changes(counts, smoothing, weights, joint or Changes())
     workspace.create("predict_absent", classes=n_classes)
     workspace.insert("predict_absent", [start])
-    absent = logs[counts.absent]
-    changes = (logs - np.repeat(absent, counts.n_values + 1, axis=0)) * np.repeat(
-        weights, counts.n_values + 1
-    )[:, None]
-    of_unseen = (unseen - absent) * weights[:, None]
+    used = np.flatnonzero(weights > 0)
     feature = np.repeat(np.arange(counts.d), counts.n_values + 1)
     code = np.arange(len(feature)) - counts.starts[feature]
     there = (code < counts.n_values[feature]) & (weights[feature] > 0)
     features, values = workspace.table("features"), workspace.table("feature_values")
-    has_values = workspace.read("feature_values", "place")[:1] != []
-    by_feature = of_unseen if has_values else changes[counts.starts]
+    by_feature = unseen if has_values else changes[counts.starts]
     with _registered(workspace, {"place": used}, by_feature[used]) as view:
         sql = render("sparse/predict_features", features=features, changes=view)
         _fill(workspace, "predict_features", sql, n_classes)
@@ -101,6 +89,40 @@ def write_predicting(
     with _registered(workspace, keys, changes[there]) as view:
         sql = render("sparse/predict_values", values=values, changes=view)
         _fill(workspace, "predict_values", sql, n_classes)
+
+
+def _changes(
+    counts: SparseCounts, smoothing: Smoothing, weights: Array, joint: Changes
+) -> tuple[list[float], Array, Array]:
+    """The score of a row without any feature; what each value, and an unseen one, adds to it."""
+    logs, unseen = counts.logs(smoothing)
+    absent = logs[counts.absent]
+    runs = counts.n_values + 1
+    changes = (logs - np.repeat(absent, runs, axis=0)) * np.repeat(weights, runs)[:, None]
+    of_unseen = (unseen - absent) * weights[:, None]
+    alone = weights > 0
+    for place, axis in joint.axes.items():
+        alone[place] = False
+        first, n = int(counts.starts[place]), int(counts.n_values[place])
+        found = joint.of_one(place)
+        changes[first : first + n] = found[:n]
+        if len(axis.codes) > n:
+            of_unseen[place] = found[n]
+    prior = np.array(log_prior(counts.class_counts.tolist(), smoothing))
+    terms = np.vstack([prior, absent[alone] * weights[alone][:, None], *joint.start])
+    return [math.fsum(column) for column in terms.T.tolist()], changes, of_unseen
+
+
+def write_together(workspace: Workspace, rows: JointRows) -> None:
+    """The workspace's `predict_together`."""
+    keys = {name: getattr(rows, name) for name in ("level", "prefix", "number", "place", "code")}
+    with _registered(workspace, keys, rows.changes) as view:
+        sql = select_sql(view, order="number")
+        _fill(workspace, "predict_together", sql, rows.changes.shape[1])
+
+
+def _is_filled(workspace: Workspace, name: str) -> bool:
+    return bool(workspace.session.row(select_sql(workspace.table(name), "count(*)"))[0])
 
 
 def _fill(workspace: Workspace, name: str, sql: str, n_classes: int) -> None:

@@ -1,0 +1,2 @@
+{# How many cells there are. #}
+SELECT count(*) FROM {{ cells }}

@@ -1,0 +1,2 @@
+-- number of cells
+SELECT count(*) FROM cells_2;
