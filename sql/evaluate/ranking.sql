@@ -17,18 +17,8 @@ FROM (
       odds,
       sum(own) OVER above AS own,
       sum(other) OVER above AS other,
-      odds - {{ next_odds }} AS gap
-    FROM (
-      SELECT
-        odds,
-        CAST(coalesce(sum(w) FILTER (WHERE y = {{ code }}), 0) * {{ weight_unit }} AS BIGINT) AS own,
-        CAST(coalesce(sum(w) FILTER (WHERE y <> {{ code }}), 0) * {{ weight_unit }} AS BIGINT) AS other
-      FROM (SELECT {{ names.y }} AS y, {{ names.w }} AS w, {{ odds }} AS odds FROM {{ relation }})
-      WHERE
-        y < {{ n_classes }}
-        AND odds >= (SELECT min({{ odds }}) - {{ tie }} FROM {{ relation }} WHERE {{ names.y }} = {{ code }})
-      GROUP BY odds
-    )
+      odds - lead(odds) OVER above AS gap
+    FROM {{ different }}
     WINDOW above AS (ORDER BY odds DESC ROWS UNBOUNDED PRECEDING)
   )
   WHERE gap IS NULL OR gap > {{ tie }}

@@ -45,6 +45,20 @@ def values_sql(
     )
 
 
+def columns_sql(
+    source: Source, books: Sequence[Codebook], weights: Weights | None, dialect: Dialect
+) -> str:
+    """The same of several columns of one type (place, value, n) in one pass."""
+    values = [counted_value(book, identifier(book.name), dialect) for book in books]
+    return render(
+        "encode/counted_columns",
+        cells=dialect.unfolded([dialect.placed(*item) for item in enumerate(values)]),
+        weight=weights.value_sql() if weights is not None else None,
+        relation=source.relation,
+        where=source.where_sql,
+    )
+
+
 def counted_value(book: Codebook, column: str, dialect: Dialect) -> str:
     """A categorical column as its values are counted and then named: the zeros are one value.
 

@@ -14,6 +14,7 @@ from sqlbn.data.no_target import NO_CLASS
 from sqlbn.encoding.categories import (
     categorical_books,
     categories_sql,
+    columns_sql,
     create_categories,
     insert_categories,
     learn_groups,
@@ -38,7 +39,7 @@ from sqlbn.encoding.value_classes import (
 from sqlbn.engines import Session
 from sqlbn.engines.limits import Limits, in_blocks
 from sqlbn.engines.progress import Progress
-from sqlbn.engines.sql import identifier
+from sqlbn.engines.sql import identifier, select_sql
 from sqlbn.engines.value_types import numeric_axis, type_group
 from sqlbn.engines.workspace import Workspace
 from sqlbn.errors import ColumnError, NoRowsError, OptionError, opt
@@ -332,15 +333,42 @@ def _learn_categories(
     books = [Codebook(name, sql_type, "categorical", 0) for name, sql_type in types.items()]
     for some in in_blocks(books, limits.statement_columns):
         with _copied(workspace.session, source, some, weights, rows) as copied:
-            for block in in_blocks(some, limits.counted_columns):
+            together = limits.counted_columns if row_engine.is_local else len(some)
+            for block in in_blocks(some, together):
                 with ExitStack() as collected:
+                    counted = _counted_values(workspace.session, copied, block, weights, collected)
                     statements = dict[Codebook, str]()
-                    for book in block:
-                        counted = values_sql(copied, book, weights, row_engine.dialect)
-                        values = collected.enter_context(row_engine.collect(counted))
+                    for book, values in counted:
                         statements[book] = categories_sql(values)
                         progress.advance()
                     insert_categories(workspace, statements, groups)
+
+
+def _counted_values(
+    session: Session,
+    source: Source,
+    books: Sequence[Codebook],
+    weights: Weights | None,
+    collected: ExitStack,
+) -> Iterator[tuple[Codebook, str]]:
+    """Each column with a relation of its values, collected meanwhile.
+
+    Where every statement is a job of a cluster, all columns of a type are counted in one.
+    """
+    row_engine, dialect = session.row_engine, session.row_engine.dialect
+    if row_engine.is_local:
+        for book in books:
+            counted = values_sql(source, book, weights, dialect)
+            yield book, collected.enter_context(row_engine.collect(counted))
+        return
+    by_type: dict[str, list[Codebook]] = {}
+    for book in books:
+        by_type.setdefault(book.compared_as, []).append(book)
+    for some in by_type.values():
+        counted = columns_sql(source, some, weights, dialect)
+        values = collected.enter_context(row_engine.collect(counted))
+        for place, book in enumerate(some):
+            yield book, f"({select_sql(values, 'value, n', where=f'place = {place}')})"
 
 
 @contextmanager

@@ -94,6 +94,10 @@ class Dialect:
         """A list of values of one type."""
         return f"[{', '.join(items)}]"
 
+    def placed(self, place: int, value: str) -> str:
+        """A value with its place, as one: fields `place` and `value`."""
+        return f"{{'place': {place}, 'value': {value}}}"
+
     def count_few(self, value: str) -> str:
         """The number of distinct values of which there are few."""
         return f"count(DISTINCT {value})"
@@ -189,10 +193,6 @@ class Dialect:
         """What tells rows apart that differ; `keys` are their `columns` packed into few."""
         return "row_number() OVER ()"
 
-    def lead(self, value: str, window: str, order: str) -> str:
-        """The value of the next row; `window` has that order, and a frame."""
-        return f"lead({value}) OVER {window}"
-
 
 class SparkDialect(Dialect):
     """Spark SQL from 4.2 on."""
@@ -270,6 +270,9 @@ class SparkDialect(Dialect):
     def list(self, items: Sequence[str]) -> str:
         return f"array({', '.join(items)})"
 
+    def placed(self, place: int, value: str) -> str:
+        return f"named_struct('place', {place}, 'value', {value})"
+
     def count_few(self, value: str) -> str:
         # Several DISTINCT in one statement would copy every row for each of them.
         return f"size(collect_set({value}))"
@@ -328,10 +331,6 @@ class SparkDialect(Dialect):
     def together(self, query: str, row: str) -> str:
         # Windows and groups by row then need no shuffle of the rows times their attributes.
         return f"{query} DISTRIBUTE BY {row}"
-
-    def lead(self, value: str, window: str, order: str) -> str:
-        # A frame is refused here.
-        return f"lead({value}) OVER (ORDER BY {order})"
 
 
 @dataclass(frozen=True)

@@ -506,6 +506,8 @@ class Limits:
     # Past this many classes the engine takes longer to plan scores and losses in one query than to
     # write the scores down first (DuckDB 2.0: 11 classes 0.25 s, 26 2.5 s, 51 10 s; apart 0.1 s).
     loss_classes: int = 8
+    # Pieces of one unit of log odds in which AUC orders rows: a task sees some of them.
+    ranking_pieces: int = 16
     # Blocks that a ranking by a bound copies out of the data at first; where they do not settle it,
     # all rows are read.
     ranking_blocks: int = 32

@@ -51,25 +51,48 @@ def _below_sql(code: int) -> str:
     return f"CASE {NAMES.best} WHEN {code} THEN 0 ELSE {below} END"
 
 
-def ranking_sql(
-    n_classes: int, code: int, relation: str, weight_unit: int, dialect: Dialect = DUCKDB
-) -> str:
-    """Sums over the rows of `rankable_sql` that AUC and average precision of a class are made of.
+def odds_sql(n_classes: int, code: int, relation: str, weight_unit: int) -> str:
+    """The different odds of a class, of rows of `rankable_sql`, and the weight that has each.
 
     All weights are multiples of 1 / `weight_unit`.
     """
     return render(
-        "evaluate/ranking",
+        "evaluate/odds",
         names=NAMES,
         odds=_odds_sql(n_classes, code),
         code=code,
         n_classes=n_classes,
         relation=relation,
-        next_odds=dialect.lead("odds", "above", "odds DESC"),
         tie=literal(TIE),
         weight_unit=weight_unit,
-        precision_unit=literal(float(PRECISION_UNIT)),
     )
+
+
+def ranking_sql(different: str, pieces: int | None = None) -> str:
+    """Sums over a relation of `odds_sql` that AUC and average precision of a class are made of.
+
+    With `pieces` of a unit of odds those of several classes, and no task sees all rows.
+    """
+    shared = {
+        "different": different,
+        "tie": literal(TIE),
+        "precision_unit": literal(float(PRECISION_UNIT)),
+    }
+    if pieces is None:
+        return render("evaluate/ranking", **shared)
+    return render("evaluate/ranking_pieces", **shared, pieces=pieces)
+
+
+def _sums_of_pairs(session: Session, odds: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """Of each class that has rows its weight, twice that of wrong pairs, and its precisions."""
+    row_engine, pieces = session.row_engine, session.limits.ranking_pieces
+    if row_engine.is_local:
+        for different in odds:
+            yield row_engine.row(ranking_sql(f"({different})"))
+        return
+    with kept(session, " UNION ALL ".join(odds)) as different:
+        for _, *sums in row_engine.rows(ranking_sql(different, pieces)):
+            yield tuple(sums)
 
 
 def _odds_sql(n_classes: int, code: int) -> str:
@@ -139,10 +162,11 @@ def rank(
     """The figures of rows that `rankable_sql` has given; `weight` is that of all of them."""
     aucs, aoprcs = [], []
     total = int(weight * weight_unit)
-    for code in ranked_classes(n_classes, positive):
-        own, mixed, precision = session.row_engine.row(
-            ranking_sql(n_classes, code, relation, weight_unit, session.row_engine.dialect)
-        )
+    odds = [
+        odds_sql(n_classes, code, relation, weight_unit)
+        for code in ranked_classes(n_classes, positive)
+    ]
+    for own, mixed, precision in _sums_of_pairs(session, odds):
         if own and (other := total - own):
             # Whole numbers of any size: exact up to the division.
             aucs.append((2 * own * other - mixed) / (2 * own * other))

@@ -1,6 +1,7 @@
-"""Spark beside DuckDB: growth with rows and workers, jobs a fit, what a fit costs beyond the rows.
+"""Spark beside DuckDB: growth with rows and workers, jobs and shuffled bytes a fit.
 
     python tests/benchmarks/spark.py [--rows 1e5 1e6] [--attributes 20] [--learner kdb --k 1]
+    python tests/benchmarks/spark.py --rows 2.5e5 5e5 1e6 2e6 --learner skdb --kmax 2 --workers
 
 Every fit is a process of its own, on `local[2]` and on a standalone cluster of one and of two
 workers with a core each (loopback; Java is needed). Starting the session is told apart.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import tempfile
@@ -21,7 +23,7 @@ from typing import Any
 import duckdb
 from measure import TOP, run
 
-sys.path.insert(0, str(TOP / "tests"))
+sys.path.insert(0, str(TOP / "tests" / "support"))
 
 
 def draw(rows: int, attributes: int, folder: Path) -> Path:
@@ -61,16 +63,31 @@ def fit_once(data: str, learner: str, options: dict[str, Any], master: str | Non
         found = {"start": ready - started, "fit": taken, "passes": model.meta["seconds"]}
     if context is not None:
         found["jobs"] = len(context.statusTracker().getJobIdsForGroup(None))
+        found["shuffled"] = shuffled_bytes(context)
     print(json.dumps(found), flush=True)
+
+
+def shuffled_bytes(context: Any) -> int:
+    """What all stages so far have written for others to read, as Spark counts it."""
+    no_quantiles = context._gateway.new_array(context._jvm.double, 0)
+    store = context._jsc.sc().statusStore()
+    stages = store.stageList(None, False, False, no_quantiles, None).iterator()
+    total = 0
+    while stages.hasNext():
+        total += stages.next().shuffleWriteBytes()
+    return total
 
 
 def measured(data: Path, arguments: argparse.Namespace, master: str | None) -> dict[str, Any]:
     """One fit in a new process."""
-    options = json.dumps({"k": arguments.k} if arguments.k is not None else {})
+    given = {"k": arguments.k, "kmax": arguments.kmax}
+    options = json.dumps({name: value for name, value in given.items() if value is not None})
     command = [sys.executable, __file__, "--one", str(data), arguments.learner, options]
     found: dict[str, Any] = run(*command, *([master] if master else [])).json
     passes = "  ".join(f"{name} {seconds:.1f}" for name, seconds in found["passes"].items())
-    jobs = f"  {found['jobs']} jobs" if "jobs" in found else ""
+    jobs = ""
+    if "jobs" in found:
+        jobs = f"  {found['jobs']} jobs, {found['shuffled'] / 1e6:.1f} MB shuffled"
     where = "duckdb" if master is None else master.split(":")[0]
     start = f"start {found['start']:.1f} s  " if master else ""
     fitted = f"fit {found['fit']:6.1f} s"
@@ -91,6 +108,7 @@ def main() -> None:
     parser.add_argument("--attributes", type=int, default=20)
     parser.add_argument("--learner", default="kdb")
     parser.add_argument("--k", type=int)
+    parser.add_argument("--kmax", type=int)
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -104,11 +122,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= spark_settings.settings(Path(folder) / "spark")
         _compile_fully(Path(os.environ["SPARK_CONF_DIR"]))
+        before: tuple[int, float] | None = None
         for rows in map(int, arguments.rows):
             data = draw(rows, arguments.attributes, Path(folder))
             alone = measured(data, arguments, None)["fit"]
             local = measured(data, arguments, "local[2]")["fit"]
             print(f"{'':14} local[2] / duckdb = {local / alone:.1f}, {local - alone:+.1f} s")
+            if before is not None:
+                exponent = math.log(local / before[1]) / math.log(rows / before[0])
+                print(f"{'':14} growth of local[2] with rows: exponent {exponent:.2f}")
+            before = (rows, local)
             for workers in arguments.workers:
                 place = Path(folder) / f"cluster-{rows}-{workers}"
                 place.mkdir()

@@ -539,17 +539,32 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "classes": range(3),
         },
     ),
-    "rows ordered by the odds of the second of two classes, weights in quarters": (
-        "evaluate/ranking",
+    "odds of the second of two classes, weights in quarters": (
+        "evaluate/odds",
         {
             "names": NAMES,
             "odds": "__sqlbn_s1 - __sqlbn_s0",
-            "next_odds": "lead(odds) OVER above",
             "code": 1,
             "n_classes": 2,
             "relation": "judged",
             "tie": "1e-10",
             "weight_unit": 4,
+        },
+    ),
+    "rows in the order of their odds": (
+        "evaluate/ranking",
+        {
+            "different": "odds",
+            "tie": "1e-10",
+            "precision_unit": "1152921504606846976e0",
+        },
+    ),
+    "rows in the order of their odds, piece by piece": (
+        "evaluate/ranking_pieces",
+        {
+            "different": "odds",
+            "pieces": 16,
+            "tie": "1e-10",
             "precision_unit": "1152921504606846976e0",
         },
     ),
@@ -617,6 +632,15 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
             "weight": '"w"',
             "relation": "fruit",
             "where": 'WHERE ("spots" > 1)',
+        },
+    ),
+    "the values of two columns of a type in one pass": (
+        "encode/counted_columns",
+        {
+            "cells": "unnest([{'place': 0, 'value': a}, {'place': 1, 'value': b}])",
+            "weight": "w",
+            "relation": "fruit",
+            "where": "WHERE (y IS NOT NULL)",
         },
     ),
     "values of two columns": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -38,9 +39,11 @@ from sqlbn.evaluation.metrics import (
     Evaluation,
     RankingSums,
     kept,
+    odds_sql,
     pooled,
     rank,
     rankable_sql,
+    ranking_sql,
 )
 
 
@@ -104,6 +107,28 @@ def test_weights_are_that_many_rows(n: int) -> None:
 def test_equal_scores_but_for_noise_are_a_tie(noise: float) -> None:
     rows = [(i % 2, [-1.0, -1.0 + noise * (i % 3)], 1.0) for i in range(10)]
     assert (ranked(rows).auc, ranked(rows).aoprc) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("pieces", [1, 16, 2**34])
+def test_pieces_give_the_same_sums(pieces: int) -> None:
+    """Also of ties that chain through pieces, and of pieces without rows of the class."""
+    draw = random.Random(5)
+    rows = [
+        (
+            draw.randrange(3),
+            draw.choice((0.0, 0.1, 7.0)) + draw.randrange(40) * 4e-11,
+            draw.random(),
+        )
+        for _ in range(300)
+    ]
+    names = [NAMES.y, NAMES.w, f"{NAMES.score}0", f"{NAMES.score}1"]
+    columns = [[y for y, _, _ in rows], [round(w * 4) / 4 for _, _, w in rows]]
+    columns += [[0.0] * len(rows), [score for _, score, _ in rows]]
+    with Session() as engine:
+        table = engine.register(pa.table(columns, names=names))
+        odds = [odds_sql(2, code, table, 4) for code in range(2)]
+        wanted = [(code, *engine.row(ranking_sql(f"({odds[code]})"))) for code in range(2)]
+        assert engine.rows(ranking_sql(f"({' UNION ALL '.join(odds)})", pieces)) == wanted
 
 
 def test_without_information_it_is_chance() -> None:

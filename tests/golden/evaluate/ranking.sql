@@ -1,4 +1,4 @@
--- rows ordered by the odds of the second of two classes, weights in quarters
+-- rows in the order of their odds
 SELECT
   max(own) AS own,
   sum(CAST(own - own_before AS HUGEINT) * (other + other_before)) AS mixed,
@@ -15,17 +15,7 @@ FROM (
       sum(own) OVER above AS own,
       sum(other) OVER above AS other,
       odds - lead(odds) OVER above AS gap
-    FROM (
-      SELECT
-        odds,
-        CAST(coalesce(sum(w) FILTER (WHERE y = 1), 0) * 4 AS BIGINT) AS own,
-        CAST(coalesce(sum(w) FILTER (WHERE y <> 1), 0) * 4 AS BIGINT) AS other
-      FROM (SELECT __sqlbn_y AS y, __sqlbn_w AS w, __sqlbn_s1 - __sqlbn_s0 AS odds FROM judged)
-      WHERE
-        y < 2
-        AND odds >= (SELECT min(__sqlbn_s1 - __sqlbn_s0) - 1e-10 FROM judged WHERE __sqlbn_y = 1)
-      GROUP BY odds
-    )
+    FROM odds
     WINDOW above AS (ORDER BY odds DESC ROWS UNBOUNDED PRECEDING)
   )
   WHERE gap IS NULL OR gap > 1e-10
