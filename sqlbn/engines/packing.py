@@ -33,18 +33,19 @@ def has_keys(cells: int) -> bool:
     return cells <= 2**126
 
 
-def packed_sql(columns: Sequence[str], radices: Sequence[int]) -> str:
-    """The key of some columns of codes.
+def packed_sql(columns: Sequence[str], radices: Sequence[int], narrow: bool = False) -> str:
+    """The key of some columns of codes; `narrow` where it may have 16 bits if that is enough.
 
-    >>> packed_sql(["a", "b"], [5, 3])
-    '(a::UINTEGER)*3+b'
+    >>> packed_sql(["a", "b"], [5, 3]), packed_sql(["a", "b"], [5, 3], narrow=True)
+    ('(a::UINTEGER)*3+b', '(a::USMALLINT)*3+b')
     """
     cells = 1
     for radix in radices:
         cells *= radix
     if not columns:
         return "0::UINTEGER"
-    key = f"{columns[0]}::{key_type(cells)}"
+    kind = "USMALLINT" if narrow and cells <= 2**16 else key_type(cells)
+    key = f"{columns[0]}::{kind}"
     for column, radix in zip(columns[1:], radices[1:], strict=True):
         key = f"({key})*{radix}+{column}"
     return key
