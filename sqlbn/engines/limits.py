@@ -172,11 +172,11 @@ class Limits:
     # of attributes) are counted, used and dropped; an update then leaves the structure as it is.
     stored_margin_cells: int = 1 << 23
     # Dense blocks of up to so many rows are counted in arrays where that takes less than queries:
-    # more are counted where the rows are, however quick arrays may be. Measured, one thread,
-    # 1 M rows: six attributes of 5 values and a class of 7 (2^17 cells) 11.8 ms by a query, of
-    # which 2.7 whatever the rows, 2.4 ms in arrays; five in a key of 32 bits 9.0 ms, of 16 bits (as
-    # it is) 8.1, of pairs that are stored packed 6.3 ms; three pairs 8.4 ms. Seconds to read a code;
-    # of a block, its row, a code of that row; of a query, a cell of its table, a row, a code of it.
+    # more are counted where the rows are, however quick arrays may be. Measured, one thread, 1 M
+    # rows: six attributes of 5 values and a class of 7 (2^17 cells) 11.8 ms by a query, 2.7 of them
+    # whatever the rows, 2.4 ms in arrays; five in a key of 32 bits 9.0 ms, of 16 bits (as it is)
+    # 8.1, of pairs that are stored packed 6.3 ms; three pairs 8.4 ms. Seconds to read a code; of a
+    # block, its row, a code of that row; and of a query, a cell of its table, a row, a code of it.
     array_rows: int = 1 << 17
     array_read_seconds: float = 1.2e-9
     array_block_seconds: float = 2e-4
