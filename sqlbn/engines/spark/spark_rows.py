@@ -67,7 +67,9 @@ class SparkRows:
 
     @property
     def cores(self) -> int:
-        # In a session of ours that is how many there are; of a server nothing better is known.
+        if not is_remote_session(self.spark):
+            return int(self.spark.sparkContext.defaultParallelism)
+        # Of a server nothing better is known.
         return int(self.spark.conf.get("spark.sql.shuffle.partitions") or 1)
 
     # -- statements ----------------------------------------------------------------------------
