@@ -162,30 +162,36 @@ def loo_form(counts: FamilyCounts, order: Sequence[int], rows: Encoded, raced_ks
 
 def loo_costs(counts: FamilyCounts, order: Sequence[int], rows: Encoded) -> dict[Form, FormCost]:
     """What one k' costs in each form that there is."""
-    found = form_costs(counts.workspace.session, len(order), counts.n_classes)
+    found = form_costs(counts.workspace.session, rows.rows, len(order), counts.n_classes)
     depth = max((counts.depth(position) for position in order), default=0)
     if not has_long_form(counts, order, depth):
         del found["long"]
     are_few = _is_whole(counts, rows) or fits_chunks(counts, rows)
     if not rows.limits.loo_few_estimates or not are_few:
-        del found["arrays"]
+        found.pop("arrays", None)
     return found
 
 
-def form_costs(session: Session, attributes: int, classes: int) -> dict[Form, FormCost]:
-    """What one k' of so many attributes and classes costs in each form, where it fits."""
+def form_costs(session: Session, rows: int, attributes: int, classes: int) -> dict[Form, FormCost]:
+    """What one k' of so many rows, attributes and classes costs in each form, where it fits.
+
+    Arrays are for data so small that planning the joins costs more than all of the work.
+    """
     engine, limits = session.row_engine, session.limits
     costs = limits.loo_costs if engine.is_local else limits.spark_loo_costs
-    return {
+    found: dict[Form, FormCost] = {
         "wide": wide_loo(attributes, classes, engine.joins_at_once, costs),
         "long": long_loo(attributes, classes, costs),
-        "arrays": array_loo(attributes, classes, costs),
     }
+    arrays = array_loo(attributes, classes, costs)
+    if arrays.seconds(rows) <= found["wide"].plan:
+        found["arrays"] = arrays
+    return found
 
 
 def planned_form(session: Session, rows: int, attributes: int, classes: int) -> str:
     """The form that leave-one-out will take, and for how long, before anything is counted."""
-    costs, cores = form_costs(session, attributes, classes), session.row_engine.cores
+    costs, cores = form_costs(session, rows, attributes, classes), session.row_engine.cores
     form = cast(Form, session.limits.loo_form or quickest(costs, rows, cores))
     seconds = costs[form].seconds(rows, cores)
     return (
