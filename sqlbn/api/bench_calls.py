@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sqlbn.api.call import only_settings, open_for_fit, told_by
 from sqlbn.engines.limits import Limits
+from sqlbn.engines.output_files import check_folder
 from sqlbn.errors import OptionError
 from sqlbn.lab.bench import run
 from sqlbn.lab.comparing import compare
@@ -17,6 +18,7 @@ from sqlbn.lab.results_file import opened
 from sqlbn.lab.sheets import Sheet, report
 from sqlbn.lab.sheets import check_format as check_format
 from sqlbn.options.lists import split_list
+from sqlbn.options.user_values import check_whole
 from sqlbn.report.bench_plots import draw
 from sqlbn.report.plots import check_pictures as check_pictures
 
@@ -74,6 +76,9 @@ def bench(
     """
     asked = read_plan(Path(plan)) if plan is not None else Plan((), ())
     given = {"repeats": repeats, "folds": folds, "seed": seed, "predictions": predictions}
+    for key, value in (*given.items(), ("decimals", decimals)):
+        if value is not None:
+            check_whole(key, value)
     changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
     if measures is not None:
         changes["measures"] = tuple(_words(measures))
@@ -91,6 +96,7 @@ def bench(
     if not 1 <= decimals <= 12:
         raise OptionError("give 1 to 12", decimals=decimals)
     path = Path(out)
+    check_folder(path, "out")
     run(asked, path, only_settings(options), open_for_fit, told_by(quiet, progress))
     with opened(path, write=True) as results:
         compare(results, asked, decimals)

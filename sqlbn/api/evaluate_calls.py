@@ -33,6 +33,7 @@ from sqlbn.evaluation.metrics import (
 from sqlbn.learners.registry import learner_options
 from sqlbn.options.catalogue import STREAM_LEARNER
 from sqlbn.options.lists import as_list, names_in, split_list
+from sqlbn.options.user_values import check_whole
 from sqlbn.sparse.sparse_evaluation import cross_validate_long, fit_and_evaluate_long
 from sqlbn.sparse.sparse_source import open_cells, with_labels
 from sqlbn.updates.stream import Stream, StreamBatch, StreamOptions, warn_of_drift
@@ -110,6 +111,7 @@ def evaluate_parts(
         raise OptionError(f"give {opt('test')} files or {opt('folds')}, not both")
     if test is not None and repeats != 1:
         raise OptionError(f"{opt('repeats')} requires {opt('folds')}, not {opt('test')}")
+    check_whole("repeats", repeats)
     if repeats < 1:
         raise OptionError("give at least 1", repeats=repeats)
     labelled, (data, target) = not isinstance(target, str), with_target(data, target)

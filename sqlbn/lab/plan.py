@@ -20,6 +20,7 @@ from sqlbn.lab.comparators import COMPARATORS, Comparator, comparator
 from sqlbn.learners.fit_options import FitOptions, fit_options
 from sqlbn.learners.registry import learner_options, takes
 from sqlbn.options.catalogue import DEFAULT_LEARNER, EFFORTS
+from sqlbn.options.user_values import read_small_file
 
 _PLAN_KEYS = (
     "title",
@@ -34,6 +35,7 @@ _PLAN_KEYS = (
 )
 _SET_KEYS = ("name", "data", "target", "options")
 _LEARNER_KEYS = ("name", "learner", "comparator", "options")
+_MOST_BYTES = 1 << 20
 DEFAULT_MEASURES = ("rmse", "zero_one", "log_loss")
 
 
@@ -189,10 +191,8 @@ def learner_of(text: str) -> Contestant:
 def read_plan(path: Path) -> Plan:
     """The plan in a file; files of data are named relative to it."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_small_file(path, "plan", _MOST_BYTES).decode("utf-8")
         document = tomllib.loads(text)
-    except OSError as error:
-        raise OptionError(f"{error.strerror or error}", plan=path) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise OptionError(f"no TOML: {error}", plan=path) from error
     file = _File(path, text)

@@ -24,20 +24,30 @@ _FEWEST = 5
 
 @dataclass(frozen=True)
 class Sheet:
-    """Rows of text and numbers; in rows before the foot the best numbers are marked."""
+    """Rows of text and numbers; in rows before the foot the best numbers are marked.
+
+    `ranks` are the foot's last rows, with numbers of two decimals.
+    """
 
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[Any]]
     foot: Sequence[Sequence[Any]] = ()
+    ranks: Sequence[Sequence[Any]] = ()
     decimals: int = 4
     best: Callable[[Sequence[float]], float] | None = None
+
+    @property
+    def all_rows(self) -> list[Sequence[Any]]:
+        """The rows and the foot."""
+        return [*self.rows, *self.foot, *self.ranks]
 
     def cells(self) -> list[list[tuple[str, bool]]]:
         """Text and whether it is marked, of rows and foot."""
         found = []
-        for place, row in enumerate([*self.rows, *self.foot]):
-            shown = [_shown(value, self.decimals) for value in row]
+        for place, row in enumerate(self.all_rows):
+            decimals = self.decimals if place < len(self.rows) + len(self.foot) else 2
+            shown = [_shown(value, decimals) for value in row]
             numbers = [v for v in row if isinstance(v, float) and not math.isnan(v)]
             mark = None
             if self.best is not None and place < len(self.rows) and numbers:
@@ -81,7 +91,7 @@ def _csv(table: Sheet) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.header)
-    for row in [*table.rows, *table.foot]:
+    for row in table.all_rows:
         writer.writerow(["" if v is None or v != v else v for v in row])
     return out.getvalue()
 
@@ -151,11 +161,12 @@ def _of_measure(losses: Losses, decimals: int) -> Sheet:
     values = [[losses.mean(s, c) for c in learners] for s in sets]
     rows: list[list[Any]] = [[s, *found] for s, found in zip(sets, values, strict=True)]
     foot: list[list[Any]] = []
+    ranks: list[list[Any]] = []
     if sets:
         means = [math.fsum(column) / len(values) for column in zip(*values, strict=True)]
-        foot = [["mean", *means], *_rank_lines(losses)]
+        foot, ranks = [["mean", *means]], _rank_lines(losses)
     best = max if losses.measure in HIGHER_IS_BETTER else min
-    return Sheet(losses.measure, ["set", *learners], rows, foot, decimals, best)
+    return Sheet(losses.measure, ["set", *learners], rows, foot, ranks, decimals, best)
 
 
 def _rank_lines(losses: Losses) -> list[list[Any]]:
@@ -165,7 +176,7 @@ def _rank_lines(losses: Losses) -> list[list[Any]]:
         if sets := losses.sets(stratum):
             ranks = mean_ranks([[losses.signed(s, c) for c in losses.learners] for s in sets])
             what = "mean rank" if stratum == ALL else f"mean rank, {stratum} ({len(sets)})"
-            lines.append([what, *(f"{rank:.2f}" for rank in ranks)])
+            lines.append([what, *ranks])
     return lines
 
 

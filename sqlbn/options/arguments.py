@@ -200,11 +200,11 @@ class StoredModelArguments:
         Option("Instead of a learner: a model of the store.", STORE, only_program=True),
     ]
     store: Annotated[
-        str,
+        str | None,
         Option(
             "With --name: the store that holds it.",
             STORE,
-            default="models.duckdb",
+            usual="models.duckdb",
             short="-s",
             only_program=True,
         ),
@@ -310,7 +310,7 @@ class BenchArguments:
         ),
     ]
     plot: Annotated[
-        Path | None,
+        str | None,
         Option("Draw the pictures into this folder, as SVG.", OUTPUT, only_program=True),
     ]
 

@@ -50,6 +50,8 @@ def check_pictures(folder: str | Path | None) -> None:
     """The same for a folder of pictures, which is made where there is none."""
     if folder is None:
         return
+    if not str(folder):
+        raise OptionError("name a folder", plot=folder)
     if Path(folder).exists() and not Path(folder).is_dir():
         raise OptionError("that is a file; name a folder", plot=folder)
     check_plot(Path(folder).parent / "ranks.svg" if not Path(folder).exists() else None)

@@ -297,7 +297,7 @@ def test_large_k_that_is_of_no_use_to_a_trial_is_not_evaluated(
 ) -> None:
     """All attributes are noise but one: more parents only make it worse."""
     if not in_arrays:
-        limit(monkeypatch, loo_array_estimates=0, loo_few_estimates=0)
+        limit(monkeypatch, loo_array_estimates=0, loo_few_estimates=0, loo_form="wide")
     asked = note_ks(monkeypatch, LeaveOneOut, "losses_at")
     tried = note_ks(monkeypatch, ArrayLoo, "_losses_at")
     rng = random.Random(5)

@@ -105,6 +105,7 @@ NEEDS: dict[str, list[str]] = {
     "sql fit": DATA,
     "stream": DATA,
     "evaluate": DATA,
+    "bench": ["--sets", "data.parquet:y", "--learners", "nb"],
     "prepare": DATA,
     "rank": DATA,
     "curve": [*DATA, "--learners", "nb", "--sizes", "10"],

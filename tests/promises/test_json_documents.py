@@ -81,6 +81,7 @@ COMMANDS: dict[str, list[str]] = {
     "rank": ["rank", "fruit.parquet", "-t", "kind"],
     "curve": ["curve", "fruit.parquet", "-t", "kind", "--learners", "nb", "--sizes", "50",
               "--repeats", "2"],
+    "bench": ["bench", "--sets", "fruit.parquet:kind", "--learners", "nb", "--folds", "2"],
     "network learn": ["network", "learn", "fruit.parquet", "--name", "net2"],
     "network follow": ["network", "follow", "fruit.parquet", "--window", "200", "--block", "100"],
     "network score": ["network", "score", "fruit.parquet", "-s", "models.duckdb", "--name", "net"],

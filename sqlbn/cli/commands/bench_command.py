@@ -25,7 +25,7 @@ def bench(
     decimals: int,
     out: Path,
     format: str,
-    plot: Path | None,
+    plot: str | None,
     options: dict[str, Any],
     json: bool,
 ) -> None:
@@ -64,6 +64,6 @@ def bench(
 def _documents(done: Bench) -> list[dict[str, Any]]:
     """The tables for programs."""
     return [
-        {"title": t.title, "header": list(t.header), "rows": [list(r) for r in [*t.rows, *t.foot]]}
+        {"title": t.title, "header": list(t.header), "rows": [list(r) for r in t.all_rows]}
         for t in done.tables
     ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _MOST_CLASSES = 12
 # Lines of the table for people; all batches are in --out and --json.
 _MOST_LINES = 20
+_STORE = "models.duckdb"
 _DERIVED = ("accuracy", "rmse_all", "macro_f1")
 # What is said of the rows that a stored model is tested on.
 _OF_ROWS = (*names_of(RowKeywords), "weight")
@@ -36,7 +37,7 @@ def evaluate(
     repeats: int,
     out: str | None,
     name: str | None,
-    store: str,
+    store: str | None,
     positive: str | None,
     json: bool,
 ) -> None:
@@ -46,12 +47,16 @@ def evaluate(
     """
     from sqlbn.api.evaluate_calls import evaluate_parts
 
+    if store is not None and name is None:
+        raise OptionError(f"{opt('store')} requires {opt('name')}")
     if name is not None:
         own = {"target": target, "test": test, "folds": folds}
         _check_stored({**own, "repeats": None if repeats == 1 else repeats, **options})
         rows_of = {key: options[key] for key in _OF_ROWS if key in options}
         settings = {key: options[key] for key in names_of(SettingKeywords) if key in options}
-        with sqlbn.load(store, name, progress=STATE.progress(), **settings) as model:
+        with sqlbn.load(
+            _STORE if store is None else store, name, progress=STATE.progress(), **settings
+        ) as model:
             result = model.evaluate(data, positive=positive, out=out, **rows_of)
         parts = [result]
     else:
