@@ -31,6 +31,8 @@ from typing import Any
 from measure import SHARED
 from quality_cell import PEERS
 
+from sqlbn.lab.comparators import COMPARATORS
+
 TARGETS = {
     "adult": "class",
     "letter": "class",
@@ -103,7 +105,8 @@ def cells(options: argparse.Namespace) -> list[Cell]:
     for peer in filter(None, options.peers.split(",")):
         if peer not in PEERS:
             raise SystemExit(f"--peers {peer}: the peers are {', '.join(PEERS)}")
-        lacking = [p for p in (PEERS[peer][0], "pandas") if find_spec(p) is None]
+        package = COMPARATORS[PEERS[peer]].package
+        lacking = [p for p in (package, "pandas") if find_spec(p) is None]
         if lacking:
             print(f"{peer} is left out: {lacking[0]} is not installed", file=sys.stderr)
             continue

@@ -15,7 +15,6 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 
+from sqlbn.lab.comparators import comparator
+
 FLOOR = 1e-15  # of a probability, in the log loss
-HGB_CATEGORIES = 255
 Predictions = tuple[list[str], np.ndarray, float, float]  # classes, a row each, seconds
 
 
@@ -61,80 +61,16 @@ def by_sqlbn(train: pa.Table, test: pa.Table, target: str, cell: dict[str, Any])
     return classes["class"].to_pylist(), np.stack(columns, 1), fitted - begin, done - fitted
 
 
-def lightgbm(cell: dict[str, Any]) -> Any:
-    """Its defaults."""
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(verbosity=-1, n_jobs=cell["threads"], random_state=cell["seed"])
-
-
-def hist_gradient_boosting(cell: dict[str, Any]) -> Any:
-    """Its defaults."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(random_state=cell["seed"])
-
-
-def random_forest(cell: dict[str, Any]) -> Any:
-    """Its defaults: 100 trees."""
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(n_jobs=cell["threads"], random_state=cell["seed"])
-
-
-# Which package, how it is made, and how many categories a column may have to be given as such.
-PEERS: dict[str, tuple[str, Callable[[dict[str, Any]], Any], float]] = {
-    "LightGBM": ("lightgbm", lightgbm, float("inf")),
-    "HGB": ("sklearn", hist_gradient_boosting, HGB_CATEGORIES),
-    "forest": ("sklearn", random_forest, 0),
-}
-
-
-def frames(train: pa.Table, test: pa.Table, target: str, most: float) -> tuple[Any, Any]:
-    """Attributes as pandas columns: numbers, categories of the training rows, or their codes."""
-    import pandas as pd
-
-    columns: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
-    for i, name in enumerate(n for n in train.column_names if n != target):
-        parts = [_plain(table[name]) for table in (train, test)]
-        if parts[0].null_count == len(parts[0]):
-            continue  # HGB fails on a column without a value
-        if pa.types.is_floating(parts[0].type):
-            values = [part.to_numpy() for part in parts]
-        else:
-            known = sorted(v for v in pc.unique(parts[0]).to_pylist() if v is not None)
-            values = [pd.Categorical(part.to_pandas(), categories=known) for part in parts]
-            if len(known) > most:
-                values = [np.where(v.codes < 0, np.nan, v.codes) for v in values]
-        for kept, value in zip(columns, values, strict=True):
-            kept[f"c{i}"] = value  # LightGBM refuses some characters in names
-    return pd.DataFrame(columns[0]), pd.DataFrame(columns[1])
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Numbers and times as doubles, all else as text."""
-    kind = column.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return column.cast(pa.float64(), safe=False)
-    if pa.types.is_timestamp(kind) or pa.types.is_date64(kind):
-        return column.cast(pa.int64()).cast(pa.float64(), safe=False)
-    if pa.types.is_date32(kind):
-        return column.cast(pa.int32()).cast(pa.float64())
-    return column.cast(pa.string())
+# Contestants by the names of the table, and what they are called in `sqlbn bench`.
+PEERS = {"LightGBM": "lightgbm", "HGB": "hgb", "forest": "forest"}
 
 
 def by_peer(train: pa.Table, test: pa.Table, target: str, cell: dict[str, Any]) -> Predictions:
-    """Only fit and predict are counted, not the making of the frames."""
-    _, made, most = PEERS[cell["by"]]
-    rows, others = frames(train, test, target, most)
-    labels = np.asarray(train[target].to_pylist(), dtype=str)
-    model = made(cell)
-    begin = time.perf_counter()
-    model.fit(rows, labels)
-    fitted = time.perf_counter()
-    probabilities = model.predict_proba(others)
-    done = time.perf_counter()
-    return list(map(str, model.classes_)), probabilities, fitted - begin, done - fitted
+    """With their defaults; only fit and predict are counted, not the making of the frames."""
+    found = comparator(PEERS[cell["by"]], {}).predicted(
+        train, test, target, cell["seed"], cell["threads"]
+    )
+    return found.classes, found.probabilities, found.fit_seconds, found.predict_seconds
 
 
 def auc(scores: np.ndarray, is_class: np.ndarray) -> float:
