@@ -107,13 +107,7 @@ def evaluate_parts(
     **options: Unpack[FitKeywords],
 ) -> tuple[Evaluation, list[Evaluation]]:
     """What `evaluate` returns, and the same for every fold."""
-    if test is not None and folds is not None:
-        raise OptionError(f"give {opt('test')} files or {opt('folds')}, not both")
-    if test is not None and repeats != 1:
-        raise OptionError(f"{opt('repeats')} requires {opt('folds')}, not {opt('test')}")
-    check_whole("repeats", repeats)
-    if repeats < 1:
-        raise OptionError("give at least 1", repeats=repeats)
+    _check_parts(test, folds, repeats)
     labelled, (data, target) = not isinstance(target, str), with_target(data, target)
     if labelled and isinstance(test, tuple) and len(test) == 2:
         test, named = with_target(*test)
@@ -157,6 +151,17 @@ def evaluate_parts(
         tested = open_for_fit(session, test, chosen, trained=trained)
         result = _tested(session, source, tested, chosen, progress, asked, rows)
         return result, [result]
+
+
+def _check_parts(test: Any, folds: int | None, repeats: int) -> None:
+    """An error for parts of the rows that contradict each other."""
+    if test is not None and folds is not None:
+        raise OptionError(f"give {opt('test')} files or {opt('folds')}, not both")
+    if test is not None and repeats != 1:
+        raise OptionError(f"{opt('repeats')} requires {opt('folds')}, not {opt('test')}")
+    check_whole("repeats", repeats)
+    if repeats < 1:
+        raise OptionError("give at least 1", repeats=repeats)
 
 
 def _evaluate_long(
